@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// Level 4. The scalar reference GEMM. Its interface is the interface of every backend.
+#ifndef MXREF_GEMM_HPP_
+#define MXREF_GEMM_HPP_
+
+#include <concepts>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <type_traits>
+
+#include "mxref/accumulate.hpp"
+#include "mxref/config.hpp"
+#include "mxref/element.hpp"
+#include "mxref/matrix_unit.hpp"
+#include "mxref/quantize.hpp"
+#include "mxref/status.hpp"
+#include "mxref/terms.hpp"
+#include "mxref/view.hpp"
+
+MXREF_BEGIN_NAMESPACE
+
+template <class P>
+concept accumulation_policy = requires(const P p, typename P::state s, number c, format_desc out,
+                                       operand_kind kind) {
+  requires std::same_as<typename P::operand, term> ||
+      std::same_as<typename P::operand, std::uint32_t>;
+  { p.step_length(32) } -> std::same_as<int>;
+  { p.check(kind, kind, out) } -> std::same_as<errc>;
+  p.start(s, c);
+  { p.finish(s, out) } -> std::same_as<std::uint32_t>;
+};
+
+/// Where codes of an output format go: M x N containers of the format's code_type.
+struct output_view {
+  format_desc format{};
+  void* data = nullptr;
+  index_t rows = 0;
+  index_t cols = 0;
+  index_t row_bytes = 0;
+  index_t col_bytes = 0;
+
+  constexpr output_view() noexcept = default;
+  constexpr output_view(matrix_view<float> m) noexcept : output_view(binary32_desc, m) {}
+  template <format_desc D>
+  constexpr output_view(matrix_view<element<D>> m) noexcept : output_view(D, m) {}
+
+  void store(index_t row, index_t col, std::uint32_t code) const noexcept {
+    auto* p = static_cast<std::uint8_t*>(data) + row * row_bytes + col * col_bytes;
+    switch (container_bytes(format)) {
+      case 1:
+        *p = static_cast<std::uint8_t>(code);
+        break;
+      case 2: {
+        const auto narrow = static_cast<std::uint16_t>(code);
+        std::memcpy(p, &narrow, sizeof narrow);
+        break;
+      }
+      default:
+        std::memcpy(p, &code, sizeof code);
+    }
+  }
+
+ private:
+  template <class T>
+  constexpr output_view(format_desc f, matrix_view<T> m) noexcept
+      : format(f),
+        data(m.data),
+        rows(m.rows),
+        cols(m.cols),
+        row_bytes(m.row_stride * static_cast<index_t>(sizeof(T))),
+        col_bytes(m.col_stride * static_cast<index_t>(sizeof(T))) {}
+};
+
+/// What a GEMM may be given besides its operands.
+struct gemm_options {
+  /// C, an unscaled M x N matrix; without rows there is none and accumulators start at +0.
+  operand_view c{};
+  /// The "block" of two unscaled operands, for the policies that round once a block.
+  int block = 32;
+  /// With alpha or beta (an epilogue), the accumulator starts at +0 and ends as binary32;
+  /// t = RN(beta * C), D = fma(alpha, acc, t) rounded once to the output format.
+  bool epilogue = false;
+  float alpha = 1.0F;
+  float beta = 1.0F;
+};
+
+namespace detail {
+
+/// Rows of an operand decoded for a policy: as terms with their scales beside them, or as
+/// binary32 patterns with the scales multiplied in.
+template <class Operand>
+class decoded_rows {
+ public:
+  decoded_rows(const operand_view& view, int step) noexcept : view_(view), step_(step) {
+    if (view.format.total_bits() > 8) return;
+    for (unsigned code = 0; code < 256; ++code) {
+      numbers_[code] = mxref::to_number(view.format, code);
+    }
+  }
+
+  bool allocate(index_t rows) noexcept {
+    values_.reset(new (std::nothrow) Operand[static_cast<std::size_t>(rows * view_.depth)]);
+    if (values_ == nullptr) return false;
+    if constexpr (std::same_as<Operand, term>) {
+      scales_.reset(new (std::nothrow) term[static_cast<std::size_t>(rows * scale_count())]);
+      special_.reset(new (std::nothrow) bool[static_cast<std::size_t>(rows * step_count())]);
+      return scales_ != nullptr && special_ != nullptr;
+    }
+    return true;
+  }
+
+  void decode(index_t row, index_t slot) noexcept {
+    Operand* values = values_.get() + slot * view_.depth;
+    for (index_t k = 0; k < view_.depth; ++k) {
+      const std::uint32_t code = view_.code(row, k);
+      const number e =
+          view_.format.total_bits() <= 8 ? numbers_[code & 0xFF] : to_number(view_.format, code);
+      if constexpr (std::same_as<Operand, term>) {
+        values[k] = to_term(e);
+      } else {
+        values[k] = to_binary32(
+            view_.scaled()
+                ? scaled(e, to_number(view_.scale_format, view_.scale_code(row, k / view_.block)))
+                : e);
+      }
+    }
+    if constexpr (std::same_as<Operand, term>) decode_scales(row, slot);
+  }
+
+  /// Step i of a decoded row.
+  auto step(index_t slot, index_t i) const noexcept {
+    const Operand* values = values_.get() + slot * view_.depth + i * step_;
+    if constexpr (std::same_as<Operand, term>) {
+      chunk c;
+      c.terms = values;
+      c.scales = scales_.get() + slot * scale_count() + i * step_ / scale_block();
+      c.count = static_cast<int>(min(view_.depth - i * step_, step_));
+      c.block = scale_block();
+      c.man_bits = view_.format.man_bits;
+      c.special = special_[static_cast<std::size_t>(slot * step_count() + i)];
+      return c;
+    } else {
+      return values;
+    }
+  }
+
+  index_t step_count() const noexcept { return (view_.depth + step_ - 1) / step_; }
+
+ private:
+  static index_t min(index_t a, index_t b) noexcept { return a < b ? a : b; }
+  int scale_block() const noexcept { return view_.scaled() ? view_.block : step_; }
+  index_t scale_count() const noexcept { return (view_.depth + scale_block() - 1) / scale_block(); }
+
+  void decode_scales(index_t row, index_t slot) noexcept {
+    term* scales = scales_.get() + slot * scale_count();
+    for (index_t b = 0; b < scale_count(); ++b) {
+      scales[b] = view_.scaled() ? to_term(to_number(view_.scale_format, view_.scale_code(row, b)))
+                                 : term{1, 0};
+    }
+    for (index_t i = 0; i < step_count(); ++i) {
+      const index_t end = min(view_.depth, (i + 1) * step_);
+      bool special = false;
+      for (index_t k = i * step_; k < end; ++k) {
+        special |= values_[static_cast<std::size_t>(slot * view_.depth + k)].is_special() ||
+                   scales[k / scale_block()].is_special();
+      }
+      special_[static_cast<std::size_t>(slot * step_count() + i)] = special;
+    }
+  }
+
+  operand_view view_;
+  int step_;
+  number numbers_[256]{};
+  std::unique_ptr<Operand[]> values_;
+  std::unique_ptr<term[]> scales_;
+  std::unique_ptr<bool[]> special_;
+};
+
+inline operand_kind kind_of(const operand_view& v) noexcept {
+  return {v.format, v.scale_format, v.block};
+}
+
+template <accumulation_policy P>
+status check_gemm(const operand_view& a, const operand_view& b, const output_view& d, const P& p,
+                  const gemm_options& o) noexcept {
+  const bool has_c = o.c.rows != 0;
+  if (a.rows < 0 || b.rows < 0 || a.depth < 0 || a.depth != b.depth || d.rows != a.rows ||
+      d.cols != b.rows || (has_c && (o.c.rows != d.rows || o.c.depth != d.cols))) {
+    return {errc::shape_mismatch};
+  }
+  if (a.block < 0 || b.block < 0 || o.block < 1 ||
+      (a.scaled() && b.scaled() && a.block != b.block)) {
+    return {errc::block_mismatch};
+  }
+  for (const operand_view* v : {&a, &b}) {
+    if (!is_valid(v->format)) return {errc::unsupported_format};
+    if (v->scaled() && (!is_valid(v->scale_format) || v->scale_format.total_bits() > 8)) {
+      return {errc::unsupported_format};
+    }
+  }
+  if (has_c && (!is_valid(o.c.format) || o.c.scaled())) return {errc::unsupported_format};
+  return {p.check(kind_of(a), kind_of(b), d.format)};
+}
+
+/// D = fma(alpha, acc, RN(beta * C)).
+inline std::uint32_t apply_epilogue(const gemm_options& o, std::uint32_t acc, const number* c,
+                                    format_desc out) noexcept {
+  number t{};
+  if (c != nullptr) t = to_number(binary32_desc, to_binary32(multiply(to_number(o.beta), *c)));
+  const number product = multiply(to_number(o.alpha), to_number(binary32_desc, acc));
+  return finish_nearest(c != nullptr ? add(product, t) : product, out);
+}
+
+}  // namespace detail
+
+/// D[m][n] = C[m][n] + sum over k of A[m][k] * B[n][k], by the accumulation policy P.
+///
+/// Shape:   a (M, K), b (N, K), d and options.c (M, N). Any format pair; a side may be unscaled.
+///          Scaled sides have one block size; the last block of a row may be short.
+/// Rounds:  as P says. Output formats: what P makes (exact: any; the others: binary32).
+/// Errors:  shape_mismatch, block_mismatch, unsupported_format, unsupported_output,
+///          out_of_memory (decoded copies of B and of one row of A); d is untouched then.
+/// Source:  OCP MX 6.1, 6.2 (which leave order and precision to P); C is added first.
+/// Checked: tests/sweep/gemm_test.cpp, tests/sweep/golden_tcgen05_test.cpp
+template <accumulation_policy P>
+status gemm(const operand_view& a, const operand_view& b, const output_view& d, P p = {},
+            const gemm_options& options = {}) noexcept {
+  if (const status s = detail::check_gemm(a, b, d, p, options); !s) return s;
+  const int block = a.scaled() ? a.block : b.scaled() ? b.block : options.block;
+  const int step = p.step_length(block);
+  detail::decoded_rows<typename P::operand> rows_a(a, step);
+  detail::decoded_rows<typename P::operand> rows_b(b, step);
+  if (!rows_a.allocate(1) || !rows_b.allocate(b.rows)) return {errc::out_of_memory};
+  for (index_t n = 0; n < b.rows; ++n) rows_b.decode(n, n);
+
+  for (index_t m = 0; m < a.rows; ++m) {
+    rows_a.decode(m, 0);
+    for (index_t n = 0; n < b.rows; ++n) {
+      number c{};
+      const bool has_c = options.c.rows != 0;
+      if (has_c) c = operand_number(options.c, m, n);
+      typename P::state state{};
+      p.start(state, options.epilogue ? number{} : c);
+      for (index_t i = 0; i < rows_a.step_count(); ++i) {
+        if constexpr (std::same_as<typename P::operand, term>) {
+          p.step(state, rows_a.step(0, i), rows_b.step(n, i));
+        } else {
+          const index_t left = a.depth - i * step;
+          p.step(state, rows_a.step(0, i), rows_b.step(n, i),
+                 static_cast<int>(left < step ? left : step));
+        }
+      }
+      const std::uint32_t code =
+          options.epilogue ? detail::apply_epilogue(options, p.finish(state, binary32_desc),
+                                                    has_c ? &c : nullptr, d.format)
+                           : p.finish(state, d.format);
+      d.store(m, n, code);
+    }
+  }
+  return {};
+}
+
+MXREF_END_NAMESPACE
+
+#endif  // MXREF_GEMM_HPP_

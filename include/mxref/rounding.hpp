@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Level 1. The rounding policies and round_shift, the only function in the library that rounds.
+#ifndef MXREF_ROUNDING_HPP_
+#define MXREF_ROUNDING_HPP_
+
+#include <concepts>
+#include <cstdint>
+
+#include "mxref/bits.hpp"
+#include "mxref/config.hpp"
+
+MXREF_BEGIN_NAMESPACE
+
+/// What a policy may look at: the kept integer's parity, the sign, and the discarded part, a
+/// fraction of one ulp held as a 64-bit binary fraction plus "there was more below".
+struct discarded {
+  std::uint64_t fraction;  ///< floor(delta * 2^64), 0 <= delta < 1
+  bool sticky;             ///< delta has bits below 2^-64
+  bool odd;                ///< the kept integer is odd
+  bool negative;           ///< sign of the number
+
+  MXREF_HD constexpr bool inexact() const noexcept { return fraction != 0 || sticky; }
+};
+
+/// Names of the rounding policies for tools; each has a policy type of the same name.
+enum class rounding_mode { nearest_even, nearest_away, toward_zero, up, down, to_odd };
+
+/// Each policy answers one question: is the magnitude rounded away from zero?
+namespace rounding {
+
+inline constexpr std::uint64_t half = std::uint64_t{1} << 63;
+
+/// IEEE 754 roundTiesToEven; the mode that OCP MX 5.3 and 6.3 require.
+struct nearest_even {
+  static constexpr rounding_mode mode = rounding_mode::nearest_even;
+  MXREF_HD constexpr bool away(const discarded& d) const noexcept {
+    return d.fraction > half || (d.fraction == half && (d.sticky || d.odd));
+  }
+};
+
+/// IEEE 754 roundTiesToAway.
+struct nearest_away {
+  static constexpr rounding_mode mode = rounding_mode::nearest_away;
+  MXREF_HD constexpr bool away(const discarded& d) const noexcept { return d.fraction >= half; }
+};
+
+/// IEEE 754 roundTowardZero: truncation of the magnitude.
+struct toward_zero {
+  static constexpr rounding_mode mode = rounding_mode::toward_zero;
+  MXREF_HD constexpr bool away(const discarded&) const noexcept { return false; }
+};
+
+/// IEEE 754 roundTowardPositive.
+struct up {
+  static constexpr rounding_mode mode = rounding_mode::up;
+  MXREF_HD constexpr bool away(const discarded& d) const noexcept {
+    return d.inexact() && !d.negative;
+  }
+};
+
+/// IEEE 754 roundTowardNegative.
+struct down {
+  static constexpr rounding_mode mode = rounding_mode::down;
+  MXREF_HD constexpr bool away(const discarded& d) const noexcept {
+    return d.inexact() && d.negative;
+  }
+};
+
+/// Von Neumann rounding: an inexact result gets an odd last bit, so that a second rounding to a
+/// format at least two bits narrower gives the same result as a single one.
+struct to_odd {
+  static constexpr rounding_mode mode = rounding_mode::to_odd;
+  MXREF_HD constexpr bool away(const discarded& d) const noexcept { return d.inexact() && !d.odd; }
+};
+
+/// The policy chosen at run time.
+struct dynamic {
+  rounding_mode mode = rounding_mode::nearest_even;
+  MXREF_HD constexpr bool away(const discarded& d) const noexcept {
+    switch (mode) {
+      case rounding_mode::nearest_even:
+        return nearest_even{}.away(d);
+      case rounding_mode::nearest_away:
+        return nearest_away{}.away(d);
+      case rounding_mode::toward_zero:
+        return toward_zero{}.away(d);
+      case rounding_mode::up:
+        return up{}.away(d);
+      case rounding_mode::down:
+        return down{}.away(d);
+      case rounding_mode::to_odd:
+        return to_odd{}.away(d);
+    }
+    return false;
+  }
+};
+
+}  // namespace rounding
+
+template <class R>
+concept rounding_policy = requires(R r, discarded d) {
+  { r.away(d) } -> std::convertible_to<bool>;
+  { r.mode } -> std::convertible_to<rounding_mode>;
+};
+
+/// Rounds sig * 2^-shift to an integer by the policy r.
+///
+/// Rounds:  once. A shift of 0 or less is exact; then sig * 2^-shift must be below 2^64.
+///          A shift of any size above 64 is handled (all of sig is the discarded fraction).
+/// Checked: tests/sweep/rounding_test.cpp
+template <rounding_policy R>
+MXREF_HD constexpr std::uint64_t round_shift(std::uint64_t sig, int shift, bool negative,
+                                             R r) noexcept {
+  if (shift <= 0) return sig << -shift;
+  std::uint64_t kept = 0;
+  discarded d{0, false, false, negative};
+  if (shift < 64) {
+    kept = sig >> shift;
+    d.fraction = sig << (64 - shift);
+  } else if (shift < 128) {
+    d.fraction = sig >> (shift - 64);
+    d.sticky = (sig & low_mask(shift - 64)) != 0;
+  } else {
+    d.sticky = sig != 0;
+  }
+  d.odd = (kept & 1) != 0;
+  return kept + (r.away(d) ? 1U : 0U);
+}
+
+MXREF_END_NAMESPACE
+
+#endif  // MXREF_ROUNDING_HPP_

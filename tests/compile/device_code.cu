@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Levels 0 to 2, scales, accumulation and block dots must compile as device code (never run here).
+#include "mxref/dot.hpp"
+#include "mxref/quantize.hpp"
+
+namespace {
+
+using mxref::E4M3;
+namespace accumulate = mxref::accumulate;
+namespace overflow = mxref::overflow;
+namespace rounding = mxref::rounding;
+
+template <class E>
+__device__ unsigned convert_all(float x, mxref::rounding_mode mode) {
+  unsigned codes = mxref::encode<E>(x).code;
+  codes ^= mxref::encode<E>(x, rounding::nearest_away{}).code;
+  codes ^= mxref::encode<E>(x, rounding::toward_zero{}, overflow::nonsaturating{}).code;
+  codes ^= mxref::encode<E>(x, rounding::up{}, overflow::saturate_full{}).code;
+  codes ^= mxref::encode<E>(x, rounding::down{}).code;
+  codes ^= mxref::encode<E>(static_cast<double>(x), rounding::to_odd{}).code;
+  codes ^= mxref::encode<E>(x, rounding::dynamic{mode}).code;
+  return codes ^ mxref::bit_cast<unsigned>(mxref::decode(E{static_cast<typename E::code_type>(codes)}));
+}
+
+template <class Block>
+__device__ float dots(const float* x, const float* y) {
+  const auto a = mxref::quantize<Block>(x);
+  const auto b = mxref::quantize<mxref::mxfp8_e4m3>(y);
+  return mxref::dot(a, b) + mxref::dot(a, b, accumulate::block_exact_fp32{}, x[0]) +
+         mxref::dot(a, b, accumulate::block_fused_fp32{}, x[0]) +
+         mxref::dot(a, b, accumulate::fp32_chain{}, x[0]);
+}
+
+}  // namespace
+
+__global__ void convert_kernel(const float* in, mxref::rounding_mode mode, unsigned* out) {
+  const float x = in[threadIdx.x];
+  out[threadIdx.x] = convert_all<mxref::E5M2>(x, mode) ^ convert_all<mxref::E4M3>(x, mode) ^
+                     convert_all<mxref::E3M2>(x, mode) ^ convert_all<mxref::E2M3>(x, mode) ^
+                     convert_all<mxref::E2M1>(x, mode) ^ convert_all<mxref::INT8>(x, mode) ^
+                     convert_all<mxref::E8M0>(x, mode) ^ convert_all<mxref::UE4M3>(x, mode) ^
+                     convert_all<mxref::bfloat16>(x, mode) ^ convert_all<mxref::binary16>(x, mode) ^
+                     convert_all<mxref::TF32>(x, mode) ^ convert_all<mxref::binary32>(x, mode);
+}
+
+__global__ void dot_kernel(const float* x, const float* y, float* out) {
+  x += 32 * threadIdx.x;
+  y += 32 * threadIdx.x;
+  float sum = dots<mxref::mxfp8_e4m3>(x, y) + dots<mxref::mxfp8_e5m2>(x, y) +
+              dots<mxref::mxfp6_e3m2>(x, y) + dots<mxref::mxfp6_e2m3>(x, y) +
+              dots<mxref::mxfp4>(x, y) + dots<mxref::mxint8>(x, y);
+  sum += mxref::dot(mxref::quantize<mxref::mxfp4>(x), mxref::quantize<mxref::mxfp6_e2m3>(y),
+                    accumulate::nvidia_blackwell_tcgen05_mxf8f6f4{});
+  out[threadIdx.x] = sum;
+}
