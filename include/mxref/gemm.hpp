@@ -201,7 +201,7 @@ status check_gemm(const operand_view& a, const operand_view& b, const output_vie
     }
   }
   if (has_c && (!is_valid(o.c.format) || o.c.scaled())) return {errc::unsupported_format};
-  return {p.check(kind_of(a), kind_of(b), d.format)};
+  return {p.check(kind_of(a), kind_of(b), o.epilogue ? binary32_desc : d.format)};
 }
 
 /// D = fma(alpha, acc, RN(beta * C)).

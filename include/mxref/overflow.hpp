@@ -58,6 +58,11 @@ struct abs {
   static constexpr negative_mode mode = negative_mode::abs;
 };
 
+/// The policy chosen at run time.
+struct dynamic {
+  negative_mode mode = negative_mode::to_nan;
+};
+
 }  // namespace negative
 
 template <class P>

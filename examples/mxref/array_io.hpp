@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// The array files of the mxref tool: .npy, .npz, .safetensors, raw .bin, standard input and output.
+//
+// Input  FILE.npy | FILE.npz[:NAME] | FILE.safetensors[:NAME] | FILE.bin | -
+// Output FILE.npy | FILE.npz[:NAME] | FILE.bin | -
+//
+// NAME may be left out of an input with one member; an output without NAME is called arr_0, as
+// numpy does. Other extensions are read by their first bytes. Everything wrong with a file is an
+// input_error or an output_error whose what() is one line for the user; std::logic_error is a fault
+// of the caller.
+#pragma once
+
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace mxtool {
+
+static_assert(std::endian::native == std::endian::little, "arrays are native and little-endian");
+
+class input_error : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+class output_error : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+enum class dtype { b1, u8, i8, u16, i16, u32, i32, u64, i64, f16, f32, f64 };
+
+using shape_type = std::vector<std::size_t>;
+
+std::size_t size_of(dtype type);
+std::string_view name(dtype type);  // as numpy: bool uint8 ... float64
+
+/// Reads `uint8`, `u8` or `U8`; bf16 is uint16 and the 8-bit floats of safetensors are uint8.
+dtype parse_dtype(std::string_view text);
+
+/// Reads `2,3`, `2x3` or `(2, 3)`; `()` is the shape of a scalar.
+shape_type parse_shape(std::string_view text);
+std::string shape_text(std::span<const std::size_t> shape);  // as Python: () (2,) (2, 3)
+
+/// The bytes of an array, or nothing where they do not fit the address space.
+std::optional<std::size_t> byte_count(dtype type, std::span<const std::size_t> shape);
+
+/// Elements in C order, little-endian.
+struct array {
+  dtype type = dtype::u8;
+  shape_type shape;
+  std::vector<std::byte> bytes;
+
+  std::size_t count() const { return bytes.size() / size_of(type); }
+
+  /// The elements as T: the type itself, or the unsigned integers of its size for the bit patterns
+  /// (the only view of bool and float16). Any other T is a std::logic_error.
+  template <class T>
+  std::span<const T> as() const {
+    require_view<T>();
+    return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+
+  template <class T>
+  std::span<T> as() {
+    require_view<T>();
+    return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+
+  friend bool operator==(const array&, const array&) = default;
+
+ private:
+  enum class view_kind { bits, signed_integer, floating };
+  void require_view(view_kind kind, std::size_t size) const;
+
+  template <class T>
+  void require_view() const {
+    static_assert(std::is_arithmetic_v<T> && !std::is_same_v<T, bool>);
+    require_view(std::floating_point<T>      ? view_kind::floating
+                 : std::unsigned_integral<T> ? view_kind::bits
+                                             : view_kind::signed_integer,
+                 sizeof(T));
+  }
+};
+
+array make_array(dtype type, shape_type shape);  // zeros
+
+/// What a raw file does not say itself: the options --shape and --dtype.
+struct raw_options {
+  std::optional<shape_type> shape{};
+  std::optional<dtype> type{};
+};
+
+array load_array(const std::string& spec, const raw_options& raw = {});
+
+/// The members of an .npz or .safetensors file; empty for a file that holds one unnamed array.
+std::vector<std::string> list_members(const std::string& path);
+
+namespace detail {
+struct array_stream;
+class staged_file;
+}  // namespace detail
+
+/// Reads the array that a spec names in pieces; load_array is this reader, read to the end.
+/// The constructor reads the header and refuses sizes that cannot be true. The checksum of an .npz
+/// member is known, and checked, only when the last byte has been read.
+class npy_reader {
+ public:
+  explicit npy_reader(const std::string& spec, const raw_options& raw = {});
+  npy_reader(npy_reader&&) noexcept;
+  npy_reader& operator=(npy_reader&&) noexcept;
+  ~npy_reader();
+
+  dtype type() const;
+  const shape_type& shape() const;
+  const std::string& source_type() const;               // as the file spells it: `<f4`, `F8_E4M3`
+  bool fortran_order() const;                           // read() keeps the order of the file
+  std::size_t remaining() const { return remaining_; }  // bytes not yet read
+
+  /// Fills `out`, cut to whole elements and to what remains; returns the bytes written.
+  std::size_t read(std::span<std::byte> out);
+
+  /// True where remaining() is backed by data, so that it is safe to allocate.
+  bool size_is_backed() const;
+
+ private:
+  void require_end();
+
+  std::unique_ptr<detail::array_stream> stream_;
+  std::size_t remaining_ = 0;
+};
+
+/// Writes one array in pieces to .npy, .bin or standard output. The file appears, complete, at
+/// commit(); without commit() nothing does.
+class npy_writer {
+ public:
+  npy_writer(const std::string& spec, dtype type, std::span<const std::size_t> shape);
+  npy_writer(npy_writer&&) noexcept;
+  npy_writer& operator=(npy_writer&&) noexcept;
+  ~npy_writer();
+
+  void write(std::span<const std::byte> piece);
+  void commit();
+
+ private:
+  std::unique_ptr<detail::staged_file> file_;
+  std::size_t remaining_ = 0;
+};
+
+/// Refuses a target that cannot be written: call it before long work.
+void check_writable(const std::string& spec);
+
+/// The same for all outputs of a command, which must also differ from each other.
+void check_writable(std::span<const std::string> specs);
+
+enum class npz_method { stored, deflated };
+
+/// The outputs of one command: at commit() all of them appear, or none. Existing files are replaced
+/// (an .npz as a whole) and may be inputs of the same command. Standard output and devices are
+/// written last, directly.
+class output_set {
+ public:
+  explicit output_set(npz_method method = npz_method::stored) : method_(method) {}
+
+  void add(const std::string& spec, array value);
+  void commit();
+
+ private:
+  struct entry {
+    std::string spec;
+    array value;
+  };
+  npz_method method_;
+  std::vector<entry> entries_;
+};
+
+}  // namespace mxtool

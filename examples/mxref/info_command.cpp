@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// info: what is in a file, and what the tool knows.
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "commands.hpp"
+#include "operands.hpp"
+
+namespace mxtool {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+struct info_options {
+  std::vector<std::string> files;
+  bool models = false;
+  bool rules = false;
+  bool formats = false;
+  bool targets = false;
+  bool json = false;
+};
+
+double value_of(mxref::format_desc f, std::uint64_t code) {
+  return mxref::from_number<double>(mxref::to_number(f, code));
+}
+
+ordered_json formats_json() {
+  ordered_json list = ordered_json::array();
+  for (const format_entry& e : formats()) {
+    const mxref::format_desc f = e.desc;
+    const bool fixed_point = f.code == mxref::encoding::twos_complement;
+    const std::uint64_t smallest_normal =
+        f.code == mxref::encoding::exponent_only ? 0 : std::uint64_t{1} << f.man_bits;
+    list.push_back(
+        {{"name", e.name},
+         {"bits", f.total_bits()},
+         {"exponent_bits", f.exp_bits},
+         {"mantissa_bits", f.man_bits},
+         {"bias", f.bias},
+         {"emax", f.emax()},
+         {"largest", value_of(f, f.max_magnitude())},
+         {"largest_code", fmt::format("{:#x}", f.max_magnitude())},
+         {"smallest_normal", value_of(f, fixed_point ? std::uint64_t{1} : smallest_normal)},
+         {"smallest", value_of(f, f.code == mxref::encoding::exponent_only ? 0 : 1)},
+         {"inf", f.has_inf()},
+         {"nan", f.has_nan()},
+         {"summary", e.summary}});
+  }
+  return list;
+}
+
+void print_formats() {
+  fmt::print("{:<6} {:>4} {:>3} {:>3} {:>4} {:>5} {:>12} {:>12} {:>12}  {}\n", "format", "bits",
+             "exp", "man", "bias", "emax", "largest", "min normal", "smallest", "");
+  for (const ordered_json& f : formats_json()) {
+    fmt::print("{:<6} {:>4} {:>3} {:>3} {:>4} {:>5} {:>12.6g} {:>12.6g} {:>12.6g}  {}\n",
+               f["name"].get<std::string>(), f["bits"].get<int>(), f["exponent_bits"].get<int>(),
+               f["mantissa_bits"].get<int>(), f["bias"].get<int>(), f["emax"].get<int>(),
+               f["largest"].get<double>(), f["smallest_normal"].get<double>(),
+               f["smallest"].get<double>(), f["summary"].get<std::string>());
+  }
+}
+
+ordered_json models_json() {
+  ordered_json list = ordered_json::array();
+  for (const model_entry& m : models()) {
+    ordered_json entry{{"name", m.name}, {"summary", m.summary}, {"source", m.source}};
+    const auto fp8 = model_evidence(m.name, mxref::E4M3::desc, mxref::E4M3::desc);
+    const auto fp4 = model_evidence(m.name, mxref::E2M1::desc, mxref::E2M1::desc);
+    entry["evidence"] = mxref::to_string(fp8);
+    if (fp4 != fp8) entry["evidence_fp6_fp4"] = mxref::to_string(fp4);
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+void print_models() {
+  for (const ordered_json& m : models_json()) {
+    fmt::print("{}\n    {}\n    evidence: {}\n", m["name"].get<std::string>(),
+               m["summary"].get<std::string>(), m["evidence"].get<std::string>());
+    if (m.contains("evidence_fp6_fp4")) {
+      fmt::print("    evidence for FP6 and FP4: {}\n", m["evidence_fp6_fp4"].get<std::string>());
+    }
+    fmt::print("    source: {}\n", m["source"].get<std::string>());
+  }
+}
+
+template <class Table>
+ordered_json table_json(const Table& table) {
+  ordered_json list = ordered_json::array();
+  for (const auto& e : table) list.push_back({{"name", e.name}, {"summary", e.summary}});
+  return list;
+}
+
+ordered_json rules_json() {
+  return {{"scale", table_json(scale_rules())},
+          {"rounding", table_json(roundings())},
+          {"overflow", table_json(overflows())},
+          {"nan", table_json(nan_policies())},
+          {"negative", table_json(negative_policies())}};
+}
+
+void print_rules() {
+  const ordered_json rules = rules_json();
+  for (const auto& [group, entries] : rules.items()) {
+    fmt::print("--{}\n", group);
+    for (const ordered_json& e : entries) {
+      fmt::print("    {:<16} {}\n", e["name"].get<std::string>(), e["summary"].get<std::string>());
+    }
+  }
+}
+
+ordered_json targets_json() {
+  return ordered_json::array({{{"name", "scalar"}, {"summary", "integers only, any processor"}}});
+}
+
+ordered_json file_json(const std::string& file) {
+  ordered_json list = ordered_json::array();
+  std::vector<std::string> specs;
+  const bool names_member =
+      file.find(".npz:") != std::string::npos || file.find(".safetensors:") != std::string::npos;
+  if (!names_member) {
+    for (const std::string& member : list_members(file)) specs.push_back(file + ":" + member);
+  }
+  if (specs.empty()) specs.push_back(file);
+  for (const std::string& spec : specs) {
+    const array a = load_array(spec);
+    list.push_back({{"file", spec},
+                    {"dtype", name(a.type)},
+                    {"shape", a.shape},
+                    {"bytes", a.bytes.size()},
+                    {"crc32", fmt::format("{:08x}", checksum(a))}});
+  }
+  return list;
+}
+
+void print_files(const ordered_json& files) {
+  fmt::print("{:<8} {:<16} {:>12}  {:<8}  {}\n", "dtype", "shape", "bytes", "crc32", "file");
+  for (const ordered_json& f : files) {
+    fmt::print("{:<8} {:<16} {:>12}  {:<8}  {}\n", f["dtype"].get<std::string>(),
+               shape_text(f["shape"].get<shape_type>()), f["bytes"].get<std::size_t>(),
+               f["crc32"].get<std::string>(), f["file"].get<std::string>());
+  }
+}
+
+void info(const info_options& o) {
+  ordered_json files = ordered_json::array();
+  for (const std::string& file : o.files) {
+    for (ordered_json& f : file_json(file)) files.push_back(std::move(f));
+  }
+  if (!o.models && !o.rules && !o.formats && !o.targets && o.files.empty()) {
+    throw usage_error("info: give a FILE, or one of --formats --models --rules --targets");
+  }
+  if (o.json) {
+    ordered_json json;
+    if (!o.files.empty()) json["files"] = files;
+    if (o.formats) json["formats"] = formats_json();
+    if (o.models) json["models"] = models_json();
+    if (o.rules) json["rules"] = rules_json();
+    if (o.targets) json["targets"] = targets_json();
+    fmt::print("{}\n", json.dump(2));
+    return;
+  }
+  if (!o.files.empty()) print_files(files);
+  if (o.formats) print_formats();
+  if (o.models) print_models();
+  if (o.rules) print_rules();
+  if (o.targets) {
+    for (const ordered_json& t : targets_json()) {
+      fmt::print("{:<10} {}\n", t["name"].get<std::string>(), t["summary"].get<std::string>());
+    }
+  }
+}
+
+}  // namespace
+
+void add_info(CLI::App& app) {
+  auto o = std::make_shared<info_options>();
+  CLI::App* cmd =
+      app.add_subcommand("info", "Describe array files, or list formats, models, rules, targets");
+  cmd->add_option("FILE", o->files, "Array files; all members of an archive are listed");
+  cmd->add_flag("--formats", o->formats, "Number formats");
+  cmd->add_flag("--models", o->models, "Accumulation policies and matrix units, with evidence");
+  cmd->add_flag("--rules", o->rules, "Scale rules, rounding, overflow and NaN policies");
+  cmd->add_flag("--targets", o->targets, "Instruction sets that kernels can use here");
+  cmd->add_flag("--json", o->json, "Print JSON");
+  cmd->callback([o] { info(*o); });
+}
+
+}  // namespace mxtool

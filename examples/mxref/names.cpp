@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "names.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace mxtool {
+
+namespace {
+
+using mxref::nan_mode;
+using mxref::negative_mode;
+using mxref::overflow_mode;
+using mxref::rounding_mode;
+using mxref::scale_rule;
+
+constexpr format_entry format_table[] = {
+    {"e4m3", mxref::E4M3::desc, false, "OCP FP8, no Inf, NaN 7f/ff"},
+    {"e5m2", mxref::E5M2::desc, false, "OCP FP8, IEEE-like Inf and NaN"},
+    {"e3m2", mxref::E3M2::desc, false, "OCP FP6, finite only"},
+    {"e2m3", mxref::E2M3::desc, false, "OCP FP6, finite only"},
+    {"e2m1", mxref::E2M1::desc, false, "OCP FP4, finite only"},
+    {"int8", mxref::INT8::desc, false, "OCP MXINT8: code / 64, two's complement"},
+    {"bf16", mxref::bfloat16::desc, false, "bfloat16"},
+    {"f16", mxref::binary16::desc, false, "IEEE binary16"},
+    {"tf32", mxref::TF32::desc, false, "upper 19 bits of a binary32"},
+    {"f32", mxref::binary32::desc, false, "IEEE binary32"},
+    {"e8m0", mxref::E8M0::desc, true, "scale: 2^(code - 127), NaN ff"},
+    {"ue4m3", mxref::UE4M3::desc, true, "scale: E4M3 without a sign, NaN 7f"},
+};
+
+constexpr named<rounding_mode> rounding_table[] = {
+    {"nearest-even", rounding_mode::nearest_even, "to nearest, ties to even"},
+    {"nearest-away", rounding_mode::nearest_away, "to nearest, ties away from zero"},
+    {"toward-zero", rounding_mode::toward_zero, "truncation"},
+    {"up", rounding_mode::up, "toward +infinity"},
+    {"down", rounding_mode::down, "toward -infinity"},
+    {"to-odd", rounding_mode::to_odd, "an inexact result gets an odd last bit"},
+};
+
+constexpr named<overflow_mode> overflow_table[] = {
+    {"saturate", overflow_mode::saturate, "overflow and Inf give the largest finite value"},
+    {"nonsaturating", overflow_mode::nonsaturating,
+     "Inf where the format has it, else NaN, else as saturate"},
+    {"saturate-full", overflow_mode::saturate_full, "as saturate, int8 may use code -128"},
+};
+
+constexpr named<nan_mode> nan_table[] = {
+    {"poison", nan_mode::poison, "a NaN or Inf makes the block NaN: scale ff, codes 0"},
+    {"finite", nan_mode::finite, "scale from the finite elements, NaN and Inf encoded alone"},
+    {"gfloat-inf", nan_mode::gfloat_inf, "Inf gives scale 254 and saturates, NaN poisons"},
+};
+
+constexpr named<negative_mode> negative_table[] = {
+    {"to-nan", negative_mode::to_nan, "a negative number in an unsigned format is NaN"},
+    {"abs", negative_mode::abs, "the sign is dropped, as CUDA does"},
+};
+
+constexpr named<scale_rule> scale_table[] = {
+    {"floor", scale_rule::floor, "OCP MX 6.3: floor(log2 amax) - emax"},
+};
+
+constexpr model_entry model_table[] = {
+    {"exact", "the mathematical result, rounded once to the output type", "definition"},
+    {"block-exact-fp32", "exact block dot, rounded to binary32, then added in binary32",
+     "definition"},
+    {"block-fused-fp32", "exact block dot added to the binary32 accumulator, one rounding",
+     "definition"},
+    {"fp32-chain", "IEEE fused multiply-add of decoded binary32 values in k order", "definition"},
+    {"nvidia-blackwell-tcgen05-mxf8f6f4",
+     "K = 32 fused truncated sum, 25 fraction bits, result cut to binary32",
+     "MMA-Sim v2, arXiv 2511.10909v2"},
+};
+
+int edit_distance(std::string_view a, std::string_view b) {
+  std::vector<int> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    int diagonal = row[0]++;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const int substituted = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, substituted});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::span<const format_entry> formats() { return format_table; }
+std::span<const named<rounding_mode>> roundings() { return rounding_table; }
+std::span<const named<overflow_mode>> overflows() { return overflow_table; }
+std::span<const named<nan_mode>> nan_policies() { return nan_table; }
+std::span<const named<negative_mode>> negative_policies() { return negative_table; }
+std::span<const named<scale_rule>> scale_rules() { return scale_table; }
+std::span<const model_entry> models() { return model_table; }
+
+std::string normalized(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    if (c == '_') c = '-';
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return result;
+}
+
+void throw_unknown(std::string_view what, std::string_view text,
+                   std::span<const std::string_view> known) {
+  const std::string wanted = normalized(text);
+  const auto nearest =
+      std::min_element(known.begin(), known.end(), [&](std::string_view a, std::string_view b) {
+        return edit_distance(a, wanted) < edit_distance(b, wanted);
+      });
+  std::string hint;
+  if (nearest != known.end() &&
+      edit_distance(*nearest, wanted) <= static_cast<int>(nearest->size() + 1) / 2) {
+    hint = fmt::format(", did you mean '{}'?", *nearest);
+  }
+  throw usage_error(
+      fmt::format("unknown {} '{}'{} (known: {})", what, text, hint, fmt::join(known, " ")));
+}
+
+const format_entry& find_format(std::string_view text, bool scalars_allowed) {
+  const std::string wanted = normalized(text);
+  std::vector<std::string_view> known;
+  for (const format_entry& f : format_table) {
+    if (f.scalar_only && !scalars_allowed) continue;
+    if (f.name == wanted) return f;
+    known.push_back(f.name);
+  }
+  throw_unknown("format", text, known);
+}
+
+std::string format_name(mxref::format_desc f) {
+  for (const format_entry& entry : format_table) {
+    if (entry.desc == f) return std::string(entry.name);
+  }
+  return fmt::format("e{}m{}(bias {})", f.exp_bits, f.man_bits, f.bias);
+}
+
+dtype container(mxref::format_desc f) {
+  if (f.total_bits() <= 8) return dtype::u8;
+  return f.total_bits() <= 16 ? dtype::u16 : dtype::u32;
+}
+
+std::string resolve_model(std::string_view text) {
+  const std::string wanted = normalized(text);
+  std::vector<std::string_view> known;
+  std::vector<std::string_view> kinds;
+  for (const model_entry& m : model_table) {
+    if (m.name == wanted) return wanted;
+    if (m.name.starts_with(wanted + "-")) kinds.push_back(m.name);
+    known.push_back(m.name);
+  }
+  // A bare prefix such as "nvidia" or "fp32" is not the short name of a matrix unit.
+  if (kinds.size() == 1 && std::count(wanted.begin(), wanted.end(), '-') >= 2) {
+    return std::string(kinds[0]);
+  }
+  if (kinds.size() > 1) {
+    throw usage_error(
+        fmt::format("'{}' names several models, choose one of: {}", text, fmt::join(kinds, " ")));
+  }
+  throw_unknown("model", text, known);
+}
+
+mxref::evidence model_evidence(std::string_view name, mxref::format_desc a, mxref::format_desc b) {
+  return with_model(name, [&](auto policy) {
+    if constexpr (requires { policy.evidence_for(a, b); }) {
+      return policy.evidence_for(a, b);
+    } else {
+      return mxref::evidence::definition;
+    }
+  });
+}
+
+}  // namespace mxtool

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The run-time spellings of formats, policies and models, and what is said about each.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "array_io.hpp"
+#include "mxref/mxref.hpp"
+
+namespace mxtool {
+
+/// A wrong option or an impossible combination: one line for the user, exit code 2.
+class usage_error : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+template <class Value>
+struct named {
+  std::string_view name;
+  Value value;
+  std::string_view summary;
+};
+
+struct format_entry {
+  std::string_view name;
+  mxref::format_desc desc;
+  bool scalar_only;  // a scale type: encode and decode only
+  std::string_view summary;
+};
+
+std::span<const format_entry> formats();
+std::span<const named<mxref::rounding_mode>> roundings();
+std::span<const named<mxref::overflow_mode>> overflows();
+std::span<const named<mxref::nan_mode>> nan_policies();
+std::span<const named<mxref::negative_mode>> negative_policies();
+std::span<const named<mxref::scale_rule>> scale_rules();
+
+/// `_` for `-` and capitals are accepted.
+std::string normalized(std::string_view text);
+
+/// Throws: unknown NAME 'text', the nearest known name, all known names.
+[[noreturn]] void throw_unknown(std::string_view what, std::string_view text,
+                                std::span<const std::string_view> known);
+
+const format_entry& find_format(std::string_view text, bool scalars_allowed);
+
+template <class Value>
+Value find_named(std::string_view what, std::string_view text,
+                 std::span<const named<Value>> table) {
+  const std::string wanted = normalized(text);
+  std::vector<std::string_view> known;
+  for (const auto& entry : table) {
+    if (entry.name == wanted) return entry.value;
+    known.push_back(entry.name);
+  }
+  throw_unknown(what, text, known);
+}
+
+/// The name of a format, or its parameters when it has none.
+std::string format_name(mxref::format_desc f);
+
+/// The dtype that holds the codes of a format.
+dtype container(mxref::format_desc f);
+
+struct model_entry {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view source;
+};
+
+std::span<const model_entry> models();
+
+/// The full name of a model: a short hardware name stands for its only kind.
+std::string resolve_model(std::string_view text);
+
+/// Calls f with the policy of a resolved model name.
+template <class F>
+auto with_model(std::string_view name, F&& f) {
+  namespace accumulate = mxref::accumulate;
+  if (name == accumulate::block_exact_fp32::name) return f(accumulate::block_exact_fp32{});
+  if (name == accumulate::block_fused_fp32::name) return f(accumulate::block_fused_fp32{});
+  if (name == accumulate::fp32_chain::name) return f(accumulate::fp32_chain{});
+  if (name == accumulate::nvidia_blackwell_tcgen05_mxf8f6f4::name) {
+    return f(accumulate::nvidia_blackwell_tcgen05_mxf8f6f4{});
+  }
+  return f(accumulate::exact{});
+}
+
+/// What is known of a model for a pair of formats.
+mxref::evidence model_evidence(std::string_view name, mxref::format_desc a, mxref::format_desc b);
+
+}  // namespace mxtool

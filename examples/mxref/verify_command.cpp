@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// verify: is a dump of a GEMM what the named model computes, bit for bit?
+#include <fmt/format.h>
+
+#include <charconv>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+
+#include "commands.hpp"
+#include "product.hpp"
+#include "progress.hpp"
+#include "report.hpp"
+
+namespace mxtool {
+
+namespace {
+
+using mxref::index_t;
+
+struct verify_options {
+  product_options product;
+  std::string d;
+  std::string nans = "class";
+  std::string rows;
+  std::string cols;
+  long sample = 0;
+  unsigned long seed = 1;
+  bool json = false;
+};
+
+/// "A:B" as first and count; either end may be left out.
+std::pair<index_t, index_t> parse_range(const std::string& text, const char* option, index_t size) {
+  if (text.empty()) return {0, size};
+  const auto refuse = [&]() -> usage_error {
+    return usage_error(fmt::format("{} {}: give A:B with 0 <= A < B <= {}", option, text, size));
+  };
+  const auto colon = text.find(':');
+  if (colon == std::string::npos) throw refuse();
+  const auto number = [&](std::size_t begin, std::size_t end, index_t otherwise) {
+    if (begin == end) return otherwise;
+    index_t value = 0;
+    const auto [rest, error] = std::from_chars(text.data() + begin, text.data() + end, value);
+    if (error != std::errc{} || rest != text.data() + end) throw refuse();
+    return value;
+  };
+  const index_t first = number(0, colon, 0);
+  const index_t last = number(colon + 1, text.size(), size);
+  if (first < 0 || last > size || first >= last) throw refuse();
+  return {first, last - first};
+}
+
+nan_compare parse_nan_compare(const std::string& text) {
+  static constexpr named<nan_compare> table[] = {
+      {"class", nan_compare::by_class, ""},
+      {"bits", nan_compare::bits, ""},
+  };
+  return find_named<nan_compare>("way to compare NaN", text, table);
+}
+
+void compare_rectangle(const product& p, const operand& d, const rectangle& part, comparison& c) {
+  const auto want = compute_with_progress(p, part, "verify");
+  for (index_t i = 0; i < part.rows; ++i) {
+    for (index_t j = 0; j < part.cols; ++j) {
+      const index_t row = part.row + i;
+      const index_t col = part.col + j;
+      c.add(row, col, d.view.code(row, col), want[static_cast<std::size_t>(i * part.cols + j)]);
+    }
+  }
+}
+
+/// `count` outputs drawn with replacement; the same seed draws the same ones everywhere.
+void compare_sample(const product& p, const operand& d, const rectangle& part, long count,
+                    unsigned long seed, comparison& c) {
+  std::mt19937_64 random(seed);
+  progress bar("verify", count);
+  for (long i = 0; i < count; ++i) {
+    const index_t row =
+        part.row + static_cast<index_t>(random() % static_cast<std::uint64_t>(part.rows));
+    const index_t col =
+        part.col + static_cast<index_t>(random() % static_cast<std::uint64_t>(part.cols));
+    c.add(row, col, d.view.code(row, col), compute(p, {row, col, 1, 1})[0]);
+    bar.add(1);
+  }
+}
+
+struct input_line {
+  std::string name;
+  std::string format;
+  std::string source;
+  const array* data;
+};
+
+std::vector<input_line> inputs(const product& p, const operand& d) {
+  std::vector<input_line> lines;
+  const auto side = [&](const char* name, const operand& o) {
+    lines.push_back({name, std::string(o.format->name), o.source, &o.codes});
+    if (o.scales) {
+      lines.push_back({std::string(name) + " scales", format_name(o.view.scale_format),
+                       o.scale_source, &*o.scales});
+    }
+  };
+  side("A", p.a);
+  side("B", p.b);
+  if (p.c) side("C", *p.c);
+  side("D", d);
+  return lines;
+}
+
+std::string model_text(const product& p) {
+  std::string text = p.model;
+  if (p.store != p.out) text += fmt::format(" -> {} -> {}", p.out->name, p.store->name);
+  return text;
+}
+
+void print_text(const product& p, const operand& d, const rectangle& part, bool sampled,
+                const comparison& c) {
+  fmt::print("{}\n\n", c.verdict_line());
+  fmt::print("  model     {}\n", model_text(p));
+  fmt::print("  evidence  {}\n",
+             mxref::to_string(model_evidence(p.model, p.a.view.format, p.b.view.format)));
+  fmt::print(
+      "  product   M {}  N {}  K {}{}\n", p.rows(), p.cols(), p.depth(),
+      p.a.view.scaled() || p.b.view.scaled() ? fmt::format("  block {}", p.options.block) : "");
+  if (p.options.epilogue) {
+    fmt::print("  epilogue  alpha {}  beta {}\n", p.options.alpha, p.c ? p.options.beta : 0.0F);
+  }
+  if (sampled || part.rows != p.rows() || part.cols != p.cols()) {
+    fmt::print("  compared  {}rows {}:{}, columns {}:{}\n", sampled ? "a sample of " : "", part.row,
+               part.row + part.rows, part.col, part.col + part.cols);
+  }
+  fmt::print("\n  {:<10} {:<6} {:<12} {:<10} {}\n", "array", "format", "shape", "crc32", "file");
+  for (const input_line& line : inputs(p, d)) {
+    fmt::print("  {:<10} {:<6} {:<12} {:08x}   {}\n", line.name, line.format,
+               shape_text(line.data->shape), checksum(*line.data), line.source);
+  }
+  fmt::print("{}", c.details());
+}
+
+void print_json(const product& p, const operand& d, const comparison& c) {
+  nlohmann::ordered_json json;
+  c.to_json(json);
+  json["model"] = p.model;
+  json["evidence"] = mxref::to_string(model_evidence(p.model, p.a.view.format, p.b.view.format));
+  json["m"] = p.rows();
+  json["n"] = p.cols();
+  json["k"] = p.depth();
+  json["inputs"] = nlohmann::ordered_json::array();
+  for (const input_line& line : inputs(p, d)) {
+    json["inputs"].push_back({{"name", line.name},
+                              {"format", line.format},
+                              {"shape", line.data->shape},
+                              {"crc32", fmt::format("{:08x}", checksum(*line.data))},
+                              {"file", line.source}});
+  }
+  fmt::print("{}\n", json.dump(2));
+}
+
+int verify(const verify_options& o) {
+  const nan_compare nans = parse_nan_compare(o.nans);
+  const product p = load_product(o.product);
+  const operand d = load_result(o.d, "--d", *p.store, {p.rows(), p.cols()});
+  if (p.rows() == 0 || p.cols() == 0) {
+    throw input_error(
+        fmt::format("{}: the product is {} x {}: nothing to compare", o.d, p.rows(), p.cols()));
+  }
+  const auto [row, rows] = parse_range(o.rows, "--rows", p.rows());
+  const auto [col, cols] = parse_range(o.cols, "--cols", p.cols());
+  const rectangle part{row, col, rows, cols};
+  comparison c(p.store->desc, nans, part);
+  if (o.sample > 0) {
+    compare_sample(p, d, part, o.sample, o.seed, c);
+  } else {
+    compare_rectangle(p, d, part, c);
+  }
+  if (o.json) {
+    print_json(p, d, c);
+  } else {
+    print_text(p, d, part, o.sample > 0, c);
+  }
+  return c.match() ? 0 : 1;
+}
+
+}  // namespace
+
+void add_verify(CLI::App& app, int& exit_code) {
+  auto o = std::make_shared<verify_options>();
+  CLI::App* cmd = app.add_subcommand(
+      "verify",
+      "Compare the output of a GEMM kernel with a model, bit for bit (exit 0: match, 1: not)");
+  add_product_options(*cmd, o->product);
+  cmd->add_option("--d", o->d, "The output to check, (M, N): float32, or uint16 patterns")
+      ->required();
+  cmd->add_option("--nan-compare", o->nans, "class: any NaN matches any NaN. bits: payloads count")
+      ->capture_default_str();
+  cmd->add_option("--rows", o->rows, "Compare rows A:B only");
+  cmd->add_option("--cols", o->cols, "Compare columns A:B only");
+  cmd->add_option("--sample", o->sample, "Compare this many outputs drawn at random")
+      ->check(CLI::PositiveNumber);
+  cmd->add_option("--seed", o->seed, "Seed of --sample")->capture_default_str();
+  cmd->add_flag("--json", o->json, "Print the report as JSON");
+  cmd->callback([o, &exit_code] { exit_code = verify(*o); });
+}
+
+}  // namespace mxtool
