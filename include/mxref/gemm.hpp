@@ -136,7 +136,7 @@ class decoded_rows {
       chunk c;
       c.terms = values;
       c.scales = scales_.get() + slot * scale_count() + i * step_ / scale_block();
-      c.count = static_cast<int>(min(view_.depth - i * step_, step_));
+      c.count = step_size(i);
       c.block = scale_block();
       c.man_bits = view_.format.man_bits;
       c.special = special_[static_cast<std::size_t>(slot * step_count() + i)];
@@ -146,6 +146,9 @@ class decoded_rows {
     }
   }
 
+  int step_size(index_t i) const noexcept {
+    return static_cast<int>(min(view_.depth - i * step_, step_));
+  }
   index_t step_count() const noexcept { return (view_.depth + step_ - 1) / step_; }
 
  private:
@@ -213,6 +216,31 @@ inline std::uint32_t apply_epilogue(const gemm_options& o, std::uint32_t acc, co
   return finish_nearest(c != nullptr ? add(product, t) : product, out);
 }
 
+/// One output of a product whose rows are decoded: row slot_a of A, slot_b of B.
+template <accumulation_policy P>
+std::uint32_t compute_output(const P& p, const decoded_rows<typename P::operand>& rows_a,
+                             index_t slot_a, const decoded_rows<typename P::operand>& rows_b,
+                             index_t slot_b, const number* c, const gemm_options& o,
+                             format_desc out) noexcept {
+  typename P::state state{};
+  p.start(state, c == nullptr || o.epilogue ? number{} : *c);
+  for (index_t i = 0; i < rows_a.step_count(); ++i) {
+    if constexpr (std::same_as<typename P::operand, term>) {
+      p.step(state, rows_a.step(slot_a, i), rows_b.step(slot_b, i));
+    } else {
+      p.step(state, rows_a.step(slot_a, i), rows_b.step(slot_b, i), rows_a.step_size(i));
+    }
+  }
+  return o.epilogue ? apply_epilogue(o, p.finish(state, binary32_desc), c, out)
+                    : p.finish(state, out);
+}
+
+/// The block size that decides the steps of a product.
+inline int step_block(const operand_view& a, const operand_view& b,
+                      const gemm_options& o) noexcept {
+  return a.scaled() ? a.block : b.scaled() ? b.block : o.block;
+}
+
 }  // namespace detail
 
 /// D[m][n] = C[m][n] + sum over k of A[m][k] * B[n][k], by the accumulation policy P.
@@ -228,35 +256,20 @@ template <accumulation_policy P>
 status gemm(const operand_view& a, const operand_view& b, const output_view& d, P p = {},
             const gemm_options& options = {}) noexcept {
   if (const status s = detail::check_gemm(a, b, d, p, options); !s) return s;
-  const int block = a.scaled() ? a.block : b.scaled() ? b.block : options.block;
-  const int step = p.step_length(block);
+  const int step = p.step_length(detail::step_block(a, b, options));
   detail::decoded_rows<typename P::operand> rows_a(a, step);
   detail::decoded_rows<typename P::operand> rows_b(b, step);
   if (!rows_a.allocate(1) || !rows_b.allocate(b.rows)) return {errc::out_of_memory};
   for (index_t n = 0; n < b.rows; ++n) rows_b.decode(n, n);
-
+  const bool has_c = options.c.rows != 0;
   for (index_t m = 0; m < a.rows; ++m) {
     rows_a.decode(m, 0);
     for (index_t n = 0; n < b.rows; ++n) {
       number c{};
-      const bool has_c = options.c.rows != 0;
       if (has_c) c = operand_number(options.c, m, n);
-      typename P::state state{};
-      p.start(state, options.epilogue ? number{} : c);
-      for (index_t i = 0; i < rows_a.step_count(); ++i) {
-        if constexpr (std::same_as<typename P::operand, term>) {
-          p.step(state, rows_a.step(0, i), rows_b.step(n, i));
-        } else {
-          const index_t left = a.depth - i * step;
-          p.step(state, rows_a.step(0, i), rows_b.step(n, i),
-                 static_cast<int>(left < step ? left : step));
-        }
-      }
-      const std::uint32_t code =
-          options.epilogue ? detail::apply_epilogue(options, p.finish(state, binary32_desc),
-                                                    has_c ? &c : nullptr, d.format)
-                           : p.finish(state, d.format);
-      d.store(m, n, code);
+      d.store(
+          m, n,
+          detail::compute_output(p, rows_a, 0, rows_b, n, has_c ? &c : nullptr, options, d.format));
     }
   }
   return {};

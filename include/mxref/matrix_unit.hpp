@@ -62,7 +62,7 @@ MXREF_HD constexpr std::uint64_t align(std::uint64_t mag, int up, int down) noex
 /// zero is +0; a negative sum that underflows gives -0.
 MXREF_HD constexpr std::uint32_t truncate_to_binary32(std::int64_t sum, int exp) noexcept {
   const number x{magnitude(sum), exp, sum < 0, number_class::finite};
-  if (x.exp + bit_width(x.sig) > binary32_desc.emax() + 1) {
+  if (sum != 0 && x.exp + bit_width(x.sig) > binary32_desc.emax() + 1) {
     return to_binary32({0, 0, x.negative, number_class::infinite});
   }
   return static_cast<std::uint32_t>(to_code(binary32_desc, x, rounding::toward_zero{}));
