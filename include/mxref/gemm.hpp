@@ -5,7 +5,6 @@
 
 #include <concepts>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -47,19 +46,8 @@ struct output_view {
   constexpr output_view(matrix_view<element<D>> m) noexcept : output_view(D, m) {}
 
   void store(index_t row, index_t col, std::uint32_t code) const noexcept {
-    auto* p = static_cast<std::uint8_t*>(data) + row * row_bytes + col * col_bytes;
-    switch (container_bytes(format)) {
-      case 1:
-        *p = static_cast<std::uint8_t>(code);
-        break;
-      case 2: {
-        const auto narrow = static_cast<std::uint16_t>(code);
-        std::memcpy(p, &narrow, sizeof narrow);
-        break;
-      }
-      default:
-        std::memcpy(p, &code, sizeof code);
-    }
+    store_code(static_cast<std::uint8_t*>(data) + row * row_bytes + col * col_bytes,
+               container_bytes(format), code);
   }
 
  private:

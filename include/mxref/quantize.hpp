@@ -138,6 +138,29 @@ MXREF_HD constexpr Block quantize(const T* x, S s = {}, R r = {}, O o = {}, P p 
   return quantize<Block>(x, Block::size, s, r, o, p);
 }
 
+namespace detail {
+
+/// Everything that quantize refuses.
+template <class T, class... Policies>
+status check_quantize(const matrix_view<T>& in, const quantized_view& out,
+                      const quantizer<Policies...>& q, quantize_options options) noexcept {
+  if (options.axis != 0 && options.axis != -1 && options.axis != 1) return {errc::shape_mismatch};
+  if (out.block < 1 || in.rows < 0 || in.cols < 0) return {errc::shape_mismatch};
+  if (out.format.total_bits() > 8 || !is_valid(out.format)) return {errc::unsupported_format};
+  const index_t depth = options.axis == 0 ? in.rows : in.cols;
+  if (options.strict && depth % out.block != 0) return {errc::partial_block};
+  if (q.on_nan.mode == nan_mode::finite && !out.format.has_nan()) {
+    for (index_t row = 0; row < in.rows; ++row) {
+      for (index_t col = 0; col < in.cols; ++col) {
+        if (to_number(in(row, col)).is_nan()) return {errc::unrepresentable_nan};
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace detail
+
 /// Quantizes a matrix to K-major codes and scales.
 ///
 /// Shape:   axis -1: in (R, C), out rows R, depth C. axis 0: in (R, C), out rows C, depth R.
@@ -148,21 +171,8 @@ MXREF_HD constexpr Block quantize(const T* x, S s = {}, R r = {}, O o = {}, P p 
 template <class T, class... Policies>
 status quantize(matrix_view<T> in, const quantized_view& out, const quantizer<Policies...>& q = {},
                 quantize_options options = {}) noexcept {
-  if (options.axis == 0) {
-    in = transposed(in);
-  } else if (options.axis != -1 && options.axis != 1) {
-    return {errc::shape_mismatch};
-  }
-  if (out.block < 1 || in.rows < 0 || in.cols < 0) return {errc::shape_mismatch};
-  if (out.format.total_bits() > 8) return {errc::unsupported_format};
-  if (options.strict && in.cols % out.block != 0) return {errc::partial_block};
-  if (q.on_nan.mode == nan_mode::finite && !out.format.has_nan()) {
-    for (index_t row = 0; row < in.rows; ++row) {
-      for (index_t k = 0; k < in.cols; ++k) {
-        if (to_number(in(row, k)).is_nan()) return {errc::unrepresentable_nan};
-      }
-    }
-  }
+  if (const status s = detail::check_quantize(in, out, q, options); !s) return s;
+  if (options.axis == 0) in = transposed(in);
   for (index_t row = 0; row < in.rows; ++row) {
     for (index_t k = 0; k < in.cols; k += out.block) {
       const auto count = static_cast<int>(in.cols - k < out.block ? in.cols - k : out.block);

@@ -63,6 +63,18 @@ MXREF_HD constexpr index_t container_bytes(format_desc f) noexcept {
   return f.total_bits() <= 8 ? 1 : f.total_bits() <= 16 ? 2 : 4;
 }
 
+/// Writes a code to a container of 1, 2 or 4 bytes.
+inline void store_code(void* container, index_t bytes, std::uint32_t code) noexcept {
+  if (bytes == 1) {
+    *static_cast<std::uint8_t*>(container) = static_cast<std::uint8_t>(code);
+  } else if (bytes == 2) {
+    const auto narrow = static_cast<std::uint16_t>(code);
+    std::memcpy(container, &narrow, sizeof narrow);
+  } else {
+    std::memcpy(container, &code, sizeof code);
+  }
+}
+
 /// A K-major operand of a matrix product: rows x depth codes, with one scale for each `block`
 /// consecutive codes of a row (the last block of a row may be shorter), or block = 0: unscaled.
 /// The formats are values here, so that one GEMM serves every pair of them.

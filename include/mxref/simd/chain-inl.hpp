@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Level 5, per target. The binary32 chain: fused multiply-adds in increasing k, a register tile of
+// outputs at a time. Checked against fma_binary32, for every target: tests/target/gemm_test.cpp
+
+#if defined(MXREF_SIMD_CHAIN_INL_) == defined(HWY_TARGET_TOGGLE)
+#ifdef MXREF_SIMD_CHAIN_INL_
+#undef MXREF_SIMD_CHAIN_INL_
+#else
+#define MXREF_SIMD_CHAIN_INL_
+#endif
+
+#include <cstddef>
+#include <cstdint>
+
+#include "mxref/simd/highway.hpp"
+#include "mxref/view.hpp"
+
+HWY_BEFORE_NAMESPACE();
+MXREF_BEGIN_NAMESPACE
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_TARGET == HWY_SCALAR
+inline constexpr bool has_fused_multiply_add = false;
+#elif defined(HWY_NATIVE_FMA)
+inline constexpr bool has_fused_multiply_add = HWY_NATIVE_FMA != 0;
+#else
+// Highway before 1.1 does not say; its x86 targets from AVX2 on and NEON have it.
+inline constexpr bool has_fused_multiply_add =
+    (HWY_TARGET & (HWY_SSSE3 | HWY_SSE4)) == 0 && HWY_TARGET != HWY_EMU128;
+#endif
+
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+
+using chain_f32 = hn::ScalableTag<float>;
+using chain_f64 = hn::ScalableTag<double>;
+using chain_vec = hn::Vec<chain_f32>;
+
+/// s + err of two binary64 numbers, made odd where inexact: no rounding to binary32 can tell the
+/// result from the exact sum (53 bits against 24 and two more).
+template <class V>
+HWY_INLINE V add_to_odd(V a, V b) {
+  const chain_f64 d;
+  const hn::RebindToUnsigned<chain_f64> du;
+  const V s = hn::Add(a, b);
+  const V t = hn::Sub(s, a);
+  const V err = hn::Add(hn::Sub(a, hn::Sub(s, t)), hn::Sub(b, t));
+  const auto one = hn::Set(du, std::uint64_t{1});
+  const auto bits = hn::BitCast(du, s);
+  // One step toward err: up in magnitude when the signs agree. Not for an odd s, nor NaN or Inf.
+  const auto inexact = hn::Or(hn::Gt(err, hn::Zero(d)), hn::Lt(err, hn::Zero(d)));
+  const auto even = hn::Eq(hn::And(bits, one), hn::Zero(du));
+  const auto grow = hn::Eq(hn::ShiftRight<63>(hn::Xor(bits, hn::BitCast(du, err))), hn::Zero(du));
+  const auto moved = hn::IfThenElse(grow, hn::Add(bits, one), hn::Sub(bits, one));
+  const auto change = hn::And(hn::RebindMask(du, inexact), even);
+  return hn::BitCast(d, hn::IfThenElse(change, moved, bits));
+}
+
+/// a * b + c rounded once, with or without the instruction.
+HWY_INLINE chain_vec fused_multiply_add(chain_vec a, chain_vec b, chain_vec c) {
+  if constexpr (has_fused_multiply_add) {
+    return hn::MulAdd(a, b, c);
+  } else {
+    const chain_f32 df;
+    const chain_f64 dd;
+    const hn::Half<chain_f32> dh;
+    const auto product = [&](auto x, auto y) HWY_ATTR {
+      return hn::Mul(hn::PromoteTo(dd, x), hn::PromoteTo(dd, y));  // 48 bits: exact
+    };
+    const auto low =
+        hn::DemoteTo(dh, add_to_odd(product(hn::LowerHalf(dh, a), hn::LowerHalf(dh, b)),
+                                    hn::PromoteTo(dd, hn::LowerHalf(dh, c))));
+    const auto high =
+        hn::DemoteTo(dh, add_to_odd(product(hn::UpperHalf(dh, a), hn::UpperHalf(dh, b)),
+                                    hn::PromoteTo(dd, hn::UpperHalf(dh, c))));
+    return hn::Combine(df, high, low);
+  }
+}
+
+// A tile fills the registers: 27 accumulators of 32, 12 of 16, or few where each step is long.
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+inline constexpr int chain_tile_rows = 9;
+inline constexpr int chain_tile_vectors = 3;
+#elif HWY_ARCH_ARM_A64
+inline constexpr int chain_tile_rows = 8;
+inline constexpr int chain_tile_vectors = 3;
+#else
+inline constexpr int chain_tile_rows = has_fused_multiply_add ? 6 : 2;
+inline constexpr int chain_tile_vectors = has_fused_multiply_add ? 2 : 1;
+#endif
+
+inline void chain_kernel(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, index_t depth,
+                         float* HWY_RESTRICT c, index_t c_stride) {
+  const chain_f32 d;
+  constexpr int rows = chain_tile_rows;
+  constexpr int vectors = chain_tile_vectors;
+  const auto lanes = static_cast<index_t>(hn::Lanes(d));
+  chain_vec acc[rows][vectors];
+  HWY_UNROLL(rows)
+  for (int i = 0; i < rows; ++i) {
+    HWY_UNROLL(vectors)
+    for (int j = 0; j < vectors; ++j) acc[i][j] = hn::LoadU(d, c + i * c_stride + j * lanes);
+  }
+  for (index_t k = 0; k < depth; ++k) {
+    chain_vec right[vectors];
+    HWY_UNROLL(vectors)
+    for (int j = 0; j < vectors; ++j) right[j] = hn::LoadU(d, b + j * lanes);
+    HWY_UNROLL(rows)
+    for (int i = 0; i < rows; ++i) {
+      const chain_vec left = hn::Set(d, a[i]);
+      HWY_UNROLL(vectors)
+      for (int j = 0; j < vectors; ++j) acc[i][j] = fused_multiply_add(left, right[j], acc[i][j]);
+    }
+    a += rows;
+    b += vectors * lanes;
+  }
+  HWY_UNROLL(rows)
+  for (int i = 0; i < rows; ++i) {
+    HWY_UNROLL(vectors)
+    for (int j = 0; j < vectors; ++j) hn::StoreU(acc[i][j], d, c + i * c_stride + j * lanes);
+  }
+}
+
+#endif  // HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+
+}  // namespace HWY_NAMESPACE
+MXREF_END_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+// Level 5, per target. encode, quantize and decode on lanes, restating the scalar core with integer
+// lanes. Checked against it, for every target: tests/target/convert_test.cpp
+
+#if defined(MXREF_SIMD_CONVERT_INL_) == defined(HWY_TARGET_TOGGLE)
+#ifdef MXREF_SIMD_CONVERT_INL_
+#undef MXREF_SIMD_CONVERT_INL_
+#else
+#define MXREF_SIMD_CONVERT_INL_
+#endif
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "mxref/binary32.hpp"
+#include "mxref/quantize.hpp"
+#include "mxref/simd/kernels.hpp"
+#include "mxref/simd/highway.hpp"
+
+HWY_BEFORE_NAMESPACE();
+MXREF_BEGIN_NAMESPACE
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using f32_tag = hn::ScalableTag<float>;
+using i32_tag = hn::ScalableTag<std::int32_t>;
+using u32_tag = hn::ScalableTag<std::uint32_t>;
+using f32_vec = hn::Vec<f32_tag>;
+using i32_vec = hn::Vec<i32_tag>;
+using u32_vec = hn::Vec<u32_tag>;
+using u32_mask = hn::Mask<u32_tag>;
+
+/// NaN becomes the quiet NaN 0x7FC00000.
+HWY_INLINE f32_vec canonical(f32_vec x) {
+  const f32_tag df;
+  const u32_tag du;
+  return hn::IfThenElse(hn::IsNaN(x), hn::BitCast(df, hn::Set(du, binary32_nan)), x);
+}
+
+/// A format and its policies spread over lanes; made once for a row.
+template <rounding_mode Mode>
+class encoder {
+ public:
+  encoder(format_desc f, const simd::convert_policy& p) noexcept
+      : format_(f), policy_(p), saturated_(static_cast<std::uint32_t>(f.max_magnitude())) {
+    const auto code = [&](bool negative, bool from_inf) {
+      return static_cast<std::uint32_t>(
+          detail::overflow_code(f, negative, from_inf, p.rounding, p.overflow));
+    };
+    over_positive_ = code(false, false);
+    over_negative_ = code(true, false);
+    inf_positive_ = code(false, true);
+    inf_negative_ = code(true, true);
+    nan_ = static_cast<std::uint32_t>(f.nan_code());
+  }
+
+  /// Codes of x * 2^-scale_exp. NaN and Inf are encoded alone.
+  HWY_INLINE u32_vec operator()(f32_vec x, std::int32_t scale_exp) const {
+    const u32_tag du;
+    const i32_tag di;
+    const f32_tag df;
+    const u32_vec bits = hn::BitCast(du, x);
+    const u32_vec mag_bits = hn::And(bits, hn::Set(du, 0x7FFFFFFFU));
+    const u32_vec sign = hn::ShiftRight<31>(bits);
+
+    // A subnormal is normalised by an exact multiplication.
+    const auto subnormal = hn::Lt(mag_bits, hn::Set(du, 0x00800000U));
+    const u32_vec lifted =
+        hn::BitCast(du, hn::Mul(hn::BitCast(df, mag_bits), hn::Set(df, 0x1p32F)));
+    const u32_vec m = hn::IfThenElse(subnormal, lifted, mag_bits);
+    const i32_vec lift = hn::BitCast(di, hn::IfThenElseZero(subnormal, hn::Set(du, 32U)));
+    const u32_vec sig = hn::Or(hn::And(m, hn::Set(du, 0x007FFFFFU)), hn::Set(du, 0x00800000U));
+    const i32_vec exp = hn::Sub(hn::Sub(hn::BitCast(di, hn::ShiftRight<23>(m)), lift),
+                                hn::Set(di, 127 + scale_exp));
+
+    // e, r and the code as in to_code. 25 bits of shift leave no kept bit and less than a half.
+    const i32_vec e = hn::Max(exp, hn::Set(di, format_.emin()));
+    const u32_vec shift = hn::BitCast(
+        du, hn::Min(hn::Add(hn::Sub(e, exp), hn::Set(di, 23 - format_.man_bits)), hn::Set(di, 25)));
+    const i32_vec e_capped = hn::Min(e, hn::Set(di, format_.emax() + 1));
+    const u32_vec base = hn::Shl(hn::BitCast(du, hn::Sub(e_capped, hn::Set(di, format_.emin()))),
+                                 hn::Set(du, static_cast<std::uint32_t>(format_.man_bits)));
+    u32_vec mag = hn::Add(round(sig, shift, format_.has_sign() ? sign : hn::Zero(du)), base);
+    const auto zero = hn::Eq(mag_bits, hn::Zero(du));
+    mag = hn::IfThenZeroElse(zero, mag);
+    if (format_.code == encoding::exponent_only) {
+      mag = hn::Sub(mag, hn::Min(mag, hn::Set(du, 1U)));
+    }
+    return finish(mag, mag_bits, sign);
+  }
+
+ private:
+  HWY_INLINE static u32_vec round(u32_vec sig, u32_vec shift, u32_vec sign) {
+    const u32_tag du;
+    const u32_vec one = hn::Set(du, 1U);
+    const u32_vec unit = hn::Shl(one, shift);
+    const u32_vec half = hn::ShiftRight<1>(unit);
+    if constexpr (Mode == rounding_mode::nearest_even) {
+      const u32_vec odd = hn::And(hn::Shr(sig, shift), one);
+      // A shift of 0 (binary32 to a format as wide) has no half: nothing to round.
+      const u32_vec add = hn::Sub(hn::Add(half, odd), hn::Min(half, one));
+      return hn::Shr(hn::Add(sig, hn::IfThenElseZero(hn::Ne(half, hn::Zero(du)), add)), shift);
+    } else if constexpr (Mode == rounding_mode::nearest_away) {
+      return hn::Shr(hn::Add(sig, half), shift);
+    } else if constexpr (Mode == rounding_mode::toward_zero) {
+      return hn::Shr(sig, shift);
+    } else if constexpr (Mode == rounding_mode::to_odd) {
+      const u32_vec kept = hn::Shr(sig, shift);
+      const u32_vec rest = hn::Sub(sig, hn::Shl(kept, shift));
+      return hn::Or(kept, hn::Min(rest, one));
+    } else {
+      const u32_vec away = Mode == rounding_mode::down ? sign : hn::Xor(sign, one);
+      const u32_vec add = hn::Sub(unit, one);
+      return hn::Shr(hn::Add(sig, hn::IfThenElseZero(hn::Ne(away, hn::Zero(du)), add)), shift);
+    }
+  }
+
+  HWY_INLINE u32_vec finish(u32_vec mag, u32_vec mag_bits, u32_vec sign) const {
+    const u32_tag du;
+    const auto negative = hn::Ne(sign, hn::Zero(du));
+    u32_vec code = mag;
+    if (format_.code == encoding::twos_complement) {
+      const u32_vec mask = hn::Set(du, static_cast<std::uint32_t>(low_mask(format_.total_bits())));
+      code = hn::And(hn::IfThenElse(negative, hn::Sub(hn::Zero(du), mag), mag), mask);
+    } else if (format_.has_sign()) {
+      u32_vec sign_bit = hn::IfThenElseZero(
+          negative, hn::Set(du, static_cast<std::uint32_t>(format_.sign_code())));
+      if (format_.special == specials::nan_for_minus0) {
+        sign_bit = hn::IfThenZeroElse(hn::Eq(mag, hn::Zero(du)), sign_bit);
+      }
+      code = hn::Or(mag, sign_bit);
+    }
+    const bool drop_sign = !format_.has_sign();
+    const auto select = [&](std::uint32_t positive, std::uint32_t other) HWY_ATTR {
+      return hn::IfThenElse(negative, hn::Set(du, drop_sign ? positive : other),
+                            hn::Set(du, positive));
+    };
+    const u32_vec inf = hn::Set(du, 0x7F800000U);
+    code = hn::IfThenElse(hn::Gt(mag, hn::Set(du, saturated_)),
+                          select(over_positive_, over_negative_), code);
+    code = hn::IfThenElse(hn::Eq(mag_bits, inf), select(inf_positive_, inf_negative_), code);
+    auto is_nan = hn::Gt(mag_bits, inf);
+    if (drop_sign && policy_.negative == negative_mode::to_nan) {
+      is_nan = hn::Or(is_nan, hn::And(negative, hn::Ne(mag_bits, hn::Zero(du))));
+    }
+    return hn::IfThenElse(is_nan, hn::Set(du, nan_), code);
+  }
+
+  format_desc format_;
+  simd::convert_policy policy_;
+  std::uint32_t saturated_;
+  std::uint32_t over_positive_, over_negative_, inf_positive_, inf_negative_, nan_;
+};
+
+/// Stores lanes as containers of 1, 2 or 4 bytes. The codes fit, so the saturation of DemoteTo does
+/// nothing; TruncateTo is wrong on one target of Highway 1.0.3 (AVX3_DL, to bytes).
+HWY_INLINE void store_codes(u32_vec codes, int bytes, void* out, index_t at) {
+  const hn::Rebind<std::uint8_t, u32_tag> d8;
+  const hn::Rebind<std::uint16_t, u32_tag> d16;
+  const u32_tag d32;
+  const i32_vec positive = hn::BitCast(i32_tag(), codes);
+  switch (bytes) {
+    case 1:
+      return hn::StoreU(hn::DemoteTo(d8, positive), d8, static_cast<std::uint8_t*>(out) + at);
+    case 2:
+      return hn::StoreU(hn::DemoteTo(d16, positive), d16, static_cast<std::uint16_t*>(out) + at);
+    default:
+      return hn::StoreU(codes, d32, static_cast<std::uint32_t*>(out) + at);
+  }
+}
+
+/// Encodes count numbers; a tail goes through a buffer, so nothing beyond count is touched.
+template <rounding_mode Mode>
+HWY_INLINE void encode_run(const encoder<Mode>& to_codes, const float* in, index_t count,
+                           std::int32_t scale_exp, int bytes, void* out) {
+  const f32_tag df;
+  const auto lanes = static_cast<index_t>(hn::Lanes(df));
+  index_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    store_codes(to_codes(hn::LoadU(df, in + i), scale_exp), bytes, out, i);
+  }
+  if (i >= count) return;
+  HWY_ALIGN float numbers[HWY_MAX_BYTES / sizeof(float)] = {};
+  HWY_ALIGN std::uint32_t codes[HWY_MAX_BYTES / sizeof(float)];
+  std::memcpy(numbers, in + i, static_cast<std::size_t>(count - i) * sizeof(float));
+  store_codes(to_codes(hn::Load(df, numbers), scale_exp), bytes, codes, 0);
+  std::memcpy(static_cast<std::uint8_t*>(out) + i * bytes, codes,
+              static_cast<std::size_t>((count - i) * bytes));
+}
+
+/// The binary32 pattern of the largest magnitude; any NaN counts above Inf, any Inf above numbers.
+HWY_INLINE std::uint32_t max_magnitude_bits(const float* in, index_t count) {
+  const f32_tag df;
+  const u32_tag du;
+  const auto lanes = static_cast<index_t>(hn::Lanes(df));
+  const u32_vec mask = hn::Set(du, 0x7FFFFFFFU);
+  u32_vec top = hn::Zero(du);
+  index_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    top = hn::Max(top, hn::And(hn::BitCast(du, hn::LoadU(df, in + i)), mask));
+  }
+  std::uint32_t result = hn::GetLane(hn::MaxOfLanes(du, top));
+  for (; i < count; ++i) {
+    const std::uint32_t bits = bit_cast<std::uint32_t>(in[i]) & 0x7FFFFFFFU;
+    if (result < bits) result = bits;
+  }
+  return result;
+}
+
+template <rounding_mode Mode>
+HWY_INLINE void quantize_row(const float* in, index_t count, format_desc f, int block,
+                             const simd::convert_policy& p, std::uint8_t* codes,
+                             std::uint8_t* scales) {
+  const encoder<Mode> to_codes(f, p);
+  for (index_t k = 0; k < count; k += block) {
+    const index_t n = count - k < block ? count - k : block;
+    const std::uint32_t top = max_magnitude_bits(in + k, n);
+    E8M0 scale;
+    if (top >= 0x7F800000U) {  // NaN or Inf: the policies of the core
+      const quantizer<scale::floor, rounding::dynamic, overflow::dynamic, nan::dynamic> q{
+          {}, {p.rounding}, {p.overflow}, {p.on_nan}};
+      quantize_block(in + k, 1, static_cast<int>(n), f, q, scale, codes + k);
+    } else {
+      scale = scale::floor{}(to_number(binary32_desc, top), f);
+      encode_run(to_codes, in + k, n, scale.to_number().exp, 1, codes + k);
+    }
+    scales[k / block] = scale.code;
+  }
+}
+
+/// Calls f.operator()<Mode>() for the mode at hand.
+template <class F>
+HWY_INLINE void with_rounding(rounding_mode mode, F&& f) {
+  switch (mode) {
+    case rounding_mode::nearest_even:
+      return f.template operator()<rounding_mode::nearest_even>();
+    case rounding_mode::nearest_away:
+      return f.template operator()<rounding_mode::nearest_away>();
+    case rounding_mode::toward_zero:
+      return f.template operator()<rounding_mode::toward_zero>();
+    case rounding_mode::up:
+      return f.template operator()<rounding_mode::up>();
+    case rounding_mode::down:
+      return f.template operator()<rounding_mode::down>();
+    case rounding_mode::to_odd:
+      return f.template operator()<rounding_mode::to_odd>();
+  }
+}
+
+inline void encode_kernel(const float* in, index_t count, format_desc f,
+                          const simd::convert_policy& p, void* codes) {
+  with_rounding(p.rounding, [&]<rounding_mode Mode>() HWY_ATTR {
+    encode_run(encoder<Mode>(f, p), in, count, 0, static_cast<int>(container_bytes(f)), codes);
+  });
+}
+
+inline void quantize_kernel(const float* in, index_t count, format_desc f, int block,
+                            const simd::convert_policy& p, std::uint8_t* codes,
+                            std::uint8_t* scales) {
+  with_rounding(p.rounding, [&]<rounding_mode Mode>() HWY_ATTR {
+    quantize_row<Mode>(in, count, f, block, p, codes, scales);
+  });
+}
+
+/// A format spread over lanes for decoding; see to_number.
+class decoder {
+ public:
+  explicit decoder(format_desc f) noexcept : format_(f) {}
+
+  HWY_INLINE f32_vec operator()(u32_vec code) const {
+    const u32_tag du;
+    const i32_tag di;
+    const f32_tag df;
+    code = hn::And(code, set(low_mask(format_.total_bits())));
+    const auto negative = hn::Ne(hn::And(code, set(format_.sign_code())), hn::Zero(du));
+    if (format_.code == encoding::twos_complement) {
+      const i32_vec value = hn::BitCast(
+          di, hn::Sub(code, hn::IfThenElseZero(negative, set(format_.sign_code() << 1))));
+      return hn::Mul(hn::ConvertTo(df, value), power_of_two(format_.quantum_exp()));
+    }
+    const u32_vec mag = hn::And(code, set(low_mask(format_.magnitude_bits())));
+    const auto subnormal = hn::Lt(mag, set(std::uint64_t{1} << format_.man_bits));
+    // Subnormals are small integers; others move their exponent field to binary32's bias.
+    const f32_vec small =
+        hn::Mul(hn::ConvertTo(df, hn::BitCast(di, mag)), power_of_two(format_.quantum_exp()));
+    const u32_vec moved =
+        hn::Add(hn::Shl(mag, set(static_cast<std::uint64_t>(23 - format_.man_bits))),
+                set(static_cast<std::uint64_t>(127 - format_.bias) << 23));
+    u32_vec bits = hn::IfThenElse(subnormal, hn::BitCast(du, small), moved);
+    if (format_.code == encoding::exponent_only) {  // no zero: code 0 is 2^-127, a subnormal
+      bits = hn::IfThenElse(subnormal, hn::Set(du, 0x00400000U), moved);
+    }
+    const u32_vec all_ones = set(low_mask(format_.magnitude_bits()));
+    const u32_vec nan = hn::Set(du, 0x7FC00000U);
+    if (format_.special == specials::ieee) {
+      const u32_vec inf = set(format_.inf_magnitude());
+      bits = hn::IfThenElse(hn::Eq(mag, inf), hn::Set(du, 0x7F800000U), bits);
+      const auto is_nan = hn::Gt(mag, inf);
+      const u32_vec sign = hn::IfThenElseZero(negative, hn::Set(du, 0x80000000U));
+      return hn::BitCast(df, hn::IfThenElse(is_nan, nan, hn::Or(bits, sign)));
+    }
+    bits = hn::Or(bits, hn::IfThenElseZero(negative, hn::Set(du, 0x80000000U)));
+    if (format_.special == specials::nan_only) {
+      bits = hn::IfThenElse(hn::Eq(mag, all_ones), nan, bits);
+    } else if (format_.special == specials::nan_for_minus0) {
+      bits = hn::IfThenElse(hn::Eq(code, set(format_.sign_code())), nan, bits);
+    }
+    return hn::BitCast(df, bits);
+  }
+
+ private:
+  static HWY_INLINE u32_vec set(std::uint64_t value) {
+    return hn::Set(u32_tag(), static_cast<std::uint32_t>(value));
+  }
+  static HWY_INLINE f32_vec power_of_two(int exp) {
+    const number n{1, exp, false, number_class::finite};
+    return hn::Set(f32_tag(), from_number<float>(n));
+  }
+
+  format_desc format_;
+};
+
+HWY_INLINE u32_vec load_codes(int bytes, const void* codes, index_t at) {
+  const u32_tag du;
+  switch (bytes) {
+    case 1:
+      return hn::PromoteTo(du, hn::LoadU(hn::Rebind<std::uint8_t, u32_tag>(),
+                                         static_cast<const std::uint8_t*>(codes) + at));
+    case 2:
+      return hn::PromoteTo(du, hn::LoadU(hn::Rebind<std::uint16_t, u32_tag>(),
+                                         static_cast<const std::uint16_t*>(codes) + at));
+    default:
+      return hn::LoadU(du, static_cast<const std::uint32_t*>(codes) + at);
+  }
+}
+
+inline void decode_kernel(const void* codes, index_t count, format_desc f, float* out) {
+  const f32_tag df;
+  const auto lanes = static_cast<index_t>(hn::Lanes(df));
+  const int bytes = static_cast<int>(container_bytes(f));
+  const decoder to_floats(f);
+  index_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    hn::StoreU(to_floats(load_codes(bytes, codes, i)), df, out + i);
+  }
+  if (i >= count) return;
+  HWY_ALIGN std::uint32_t tail[HWY_MAX_BYTES / sizeof(float)] = {};
+  HWY_ALIGN float numbers[HWY_MAX_BYTES / sizeof(float)];
+  std::memcpy(tail, static_cast<const std::uint8_t*>(codes) + i * bytes,
+              static_cast<std::size_t>((count - i) * bytes));
+  hn::Store(to_floats(load_codes(bytes, tail, 0)), df, numbers);
+  std::memcpy(out + i, numbers, static_cast<std::size_t>(count - i) * sizeof(float));
+}
+
+inline void apply_scales_kernel(float* out, index_t count, const std::uint8_t* scales, int block) {
+  const f32_tag df;
+  const auto lanes = static_cast<index_t>(hn::Lanes(df));
+  for (index_t k = 0; k < count; k += block) {
+    const index_t n = count - k < block ? count - k : block;
+    const float scale = decode(E8M0{scales[k / block]});
+    index_t i = 0;
+    for (; i + lanes <= n; i += lanes) {
+      float* p = out + k + i;
+      hn::StoreU(canonical(hn::Mul(hn::LoadU(df, p), hn::Set(df, scale))), df, p);
+    }
+    for (; i < n; ++i) {
+      float* p = out + k + i;
+      *p = from_number<float>(scaled(to_number(*p), to_number(scale)));
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+MXREF_END_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// Level 5. GEMM on a target's kernels: the planner. The bits are those of mxref::gemm.
+#ifndef MXREF_SIMD_GEMM_HPP_
+#define MXREF_SIMD_GEMM_HPP_
+
+#include <cstdint>
+#include <memory>
+#include <new>
+
+#include "mxref/config.hpp"
+#include "mxref/gemm.hpp"
+#include "mxref/simd/chain.hpp"
+#include "mxref/simd/control_register.hpp"
+#include "mxref/simd/engines.hpp"
+#include "mxref/simd/executor.hpp"
+#include "mxref/simd/kernels.hpp"
+#include "mxref/simd/pack.hpp"
+
+MXREF_BEGIN_NAMESPACE
+
+namespace simd {
+
+namespace detail {
+
+/// What one worker needs; allocated before the first output is written.
+template <class Engine, class P>
+struct worker {
+  worker(const kernel_table& kernels, const operand_view& a, const operand_view& b, int step)
+      : decoder_a(kernels, a), decoder_b(kernels, b), rows_a(a, step), rows_b(b, step) {}
+
+  bool allocate(const Engine& engine, index_t depth) noexcept {
+    return decoder_a.allocate() && decoder_b.allocate() && scratch.allocate(depth) &&
+           engine.allocate(panel_a, engine.rows()) && rows_a.allocate(engine.rows()) &&
+           rows_b.allocate(engine.cols());
+  }
+
+  row_decoder decoder_a;
+  row_decoder decoder_b;
+  buffer<float> scratch;
+  typename Engine::panel panel_a;
+  // For tiles that do not fit the kernel.
+  mxref::detail::decoded_rows<typename P::operand> rows_a;
+  mxref::detail::decoded_rows<typename P::operand> rows_b;
+};
+
+/// A product tile by tile, each over the whole depth.
+template <class Engine, class P>
+class tiled_product {
+ public:
+  tiled_product(const kernel_table& kernels, const Engine& engine, const operand_view& a,
+                const operand_view& b, const output_view& d, const P& p,
+                const gemm_options& options, int step) noexcept
+      : kernels_(kernels),
+        engine_(engine),
+        a_(a),
+        b_(b),
+        d_(d),
+        p_(p),
+        options_(options),
+        step_(step) {}
+
+  template <executor E>
+  status run(const E& e) noexcept {
+    const index_t rows = engine_.rows();
+    const index_t cols = engine_.cols();
+    const index_t row_panels = (a_.rows + rows - 1) / rows;
+    const index_t col_panels = (b_.rows + cols - 1) / cols;
+    // Packed panels of B that stay in the cache while all of A goes by.
+    const index_t fit = (index_t{1} << 24) / (engine_.panel_bytes(engine_.cols()) + 1);
+    const index_t group = fit < 1 ? 1 : fit < col_panels ? fit : col_panels;
+    using worker_type = worker<Engine, P>;
+    using panel_type = typename Engine::panel;
+    const std::unique_ptr<panel_type[]> panels(new (std::nothrow)
+                                                   panel_type[static_cast<std::size_t>(group)]);
+    const auto worker_count = static_cast<index_t>(e.size());
+    const std::unique_ptr<std::unique_ptr<worker_type>[]> workers(
+        new (std::nothrow) std::unique_ptr<worker_type>[static_cast<std::size_t>(worker_count)]);
+    if (panels == nullptr || workers == nullptr) return {errc::out_of_memory};
+    for (index_t i = 0; i < group; ++i) {
+      if (!engine_.allocate(panels[static_cast<std::size_t>(i)], engine_.cols())) {
+        return {errc::out_of_memory};
+      }
+    }
+    for (index_t i = 0; i < worker_count; ++i) {
+      auto& w = workers[static_cast<std::size_t>(i)];
+      w.reset(new (std::nothrow) worker_type(kernels_, a_, b_, step_));
+      if (w == nullptr || !w->allocate(engine_, a_.depth)) return {errc::out_of_memory};
+    }
+    for (index_t first = 0; first < col_panels; first += group) {
+      const index_t count = col_panels - first < group ? col_panels - first : group;
+      e.run(count, [&](index_t i, index_t w) {
+        const control_register_guard guard;
+        worker_type& me = *workers[static_cast<std::size_t>(w)];
+        const index_t col = (first + i) * cols;
+        engine_.pack(me.decoder_b, col, b_.rows - col < cols ? b_.rows - col : cols, engine_.cols(),
+                     me.scratch.data(), panels[static_cast<std::size_t>(i)]);
+      });
+      e.run(row_panels, [&](index_t i, index_t w) {
+        const control_register_guard guard;
+        worker_type& me = *workers[static_cast<std::size_t>(w)];
+        const index_t row = i * rows;
+        const index_t row_count = a_.rows - row < rows ? a_.rows - row : rows;
+        engine_.pack(me.decoder_a, row, row_count, engine_.rows(), me.scratch.data(), me.panel_a);
+        for (index_t j = 0; j < count; ++j) {
+          const index_t col = (first + j) * cols;
+          tile(me, panels[static_cast<std::size_t>(j)], row, row_count, col,
+               b_.rows - col < cols ? b_.rows - col : cols);
+        }
+      });
+    }
+    return {};
+  }
+
+ private:
+  void tile(worker<Engine, P>& w, const typename Engine::panel& panel_b, index_t row,
+            index_t row_count, index_t col, index_t col_count) const noexcept {
+    number c[max_tile];
+    std::uint32_t codes[max_tile];
+    const index_t width = engine_.cols();
+    const bool has_c = options_.c.rows != 0;
+    const bool starts_at_c = has_c && !options_.epilogue;
+    const index_t size = engine_.rows() * width;
+    for (index_t i = 0; i < size; ++i) c[i] = {};
+    if (starts_at_c) {
+      for (index_t i = 0; i < row_count; ++i) {
+        for (index_t j = 0; j < col_count; ++j) {
+          c[i * width + j] = operand_number(options_.c, row + i, col + j);
+        }
+      }
+    }
+    if (!engine_.fits(w.panel_a, panel_b, {c, size})) {
+      return scalar_tile(w, row, row_count, col, col_count);
+    }
+    const format_desc made = options_.epilogue ? binary32_desc : d_.format;
+    engine_.run(w.panel_a, panel_b, {c, size}, made, codes);
+    for (index_t i = 0; i < row_count; ++i) {
+      for (index_t j = 0; j < col_count; ++j) {
+        std::uint32_t code = codes[i * width + j];
+        if (options_.epilogue) {
+          number here{};
+          if (has_c) here = operand_number(options_.c, row + i, col + j);
+          code = mxref::detail::apply_epilogue(options_, code, has_c ? &here : nullptr, d_.format);
+        }
+        d_.store(row + i, col + j, code);
+      }
+    }
+  }
+
+  void scalar_tile(worker<Engine, P>& w, index_t row, index_t row_count, index_t col,
+                   index_t col_count) const noexcept {
+    for (index_t i = 0; i < row_count; ++i) w.rows_a.decode(row + i, i);
+    for (index_t j = 0; j < col_count; ++j) w.rows_b.decode(col + j, j);
+    const bool has_c = options_.c.rows != 0;
+    for (index_t i = 0; i < row_count; ++i) {
+      for (index_t j = 0; j < col_count; ++j) {
+        number c{};
+        if (has_c) c = operand_number(options_.c, row + i, col + j);
+        d_.store(row + i, col + j,
+                 mxref::detail::compute_output(p_, w.rows_a, i, w.rows_b, j, has_c ? &c : nullptr,
+                                               options_, d_.format));
+      }
+    }
+  }
+
+  const kernel_table& kernels_;
+  const Engine& engine_;
+  operand_view a_;
+  operand_view b_;
+  output_view d_;
+  P p_;
+  gemm_options options_;
+  int step_;
+};
+
+template <class Engine, class P, executor E>
+status run_tiled(const kernel_table& kernels, const Engine& engine, const operand_view& a,
+                 const operand_view& b, const output_view& d, const P& p,
+                 const gemm_options& options, int step, const E& e) noexcept {
+  return tiled_product<Engine, P>(kernels, engine, a, b, d, p, options, step).run(e);
+}
+
+template <class P>
+concept has_fused_sum_desc = requires {
+  { P::desc } -> std::convertible_to<fused_sum_desc>;
+};
+
+}  // namespace detail
+
+/// mxref::gemm on the kernels of a target and the threads of an executor. Policies and formats
+/// without a kernel are computed by the scalar core, on the calling thread.
+template <accumulation_policy P, executor E>
+status gemm_with(const kernel_table& kernels, const operand_view& a, const operand_view& b,
+                 const output_view& d, P p, const E& e, const gemm_options& options = {}) noexcept {
+  if (const status s = mxref::detail::check_gemm(a, b, d, p, options); !s) return s;
+  const int step = p.step_length(mxref::detail::step_block(a, b, options));
+  if (kernels.chain != nullptr && a.depth > 0) {
+    if constexpr (std::same_as<P, accumulate::fp32_chain>) {
+      return detail::chain_product(kernels, a, b, d, options, e);
+    } else if constexpr (std::same_as<P, accumulate::block_exact_fp32>) {
+      const block_engine<block_mode::rounded> engine(kernels, a, b, step);
+      return detail::run_tiled(kernels, engine, a, b, d, p, options, step, e);
+    } else if constexpr (std::same_as<P, accumulate::block_fused_fp32>) {
+      const block_engine<block_mode::fused> engine(kernels, a, b, step);
+      return detail::run_tiled(kernels, engine, a, b, d, p, options, step, e);
+    } else if constexpr (std::same_as<P, accumulate::exact>) {
+      const block_engine<block_mode::exact_sum> engine(kernels, a, b, step);
+      return detail::run_tiled(kernels, engine, a, b, d, p, options, step, e);
+    } else if constexpr (detail::has_fused_sum_desc<P>) {
+      const window_engine engine(kernels, a.depth, P::desc);
+      return detail::run_tiled(kernels, engine, a, b, d, p, options, step, e);
+    }
+  }
+  return mxref::gemm(a, b, d, p, options);
+}
+
+}  // namespace simd
+
+MXREF_END_NAMESPACE
+
+#endif  // MXREF_SIMD_GEMM_HPP_

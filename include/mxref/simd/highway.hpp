@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Level 5. Highway, with what its older releases need. The only file that includes highway.h.
+#ifndef MXREF_SIMD_HIGHWAY_HPP_
+#define MXREF_SIMD_HIGHWAY_HPP_
+
+#if defined(__CUDACC__)
+#error "mxref/simd is for host compilers; device code uses the scalar headers and mxref/cuda"
+#endif
+
+// Highway 1.0.3 stops with an #error when the compiler flags allow AVX-512 with VNNI (such as
+// -march=native on recent processors) unless that target is wanted. Newer releases ignore this.
+#ifndef HWY_WANT_AVX3_DL
+#define HWY_WANT_AVX3_DL 1
+#endif
+
+#endif  // MXREF_SIMD_HIGHWAY_HPP_
+
+// Outside the guard: Highway includes itself anew for every target.
+#include "hwy/highway.h"

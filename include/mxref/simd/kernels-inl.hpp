@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Level 5, per target. All kernels of a target, and its table.
+
+#if defined(MXREF_SIMD_KERNELS_INL_) == defined(HWY_TARGET_TOGGLE)
+#ifdef MXREF_SIMD_KERNELS_INL_
+#undef MXREF_SIMD_KERNELS_INL_
+#else
+#define MXREF_SIMD_KERNELS_INL_
+#endif
+
+#include "mxref/simd/block-inl.hpp"
+#include "mxref/simd/chain-inl.hpp"
+#include "mxref/simd/convert-inl.hpp"
+#include "mxref/simd/highway.hpp"
+#include "mxref/simd/kernels.hpp"
+#include "mxref/simd/window-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+MXREF_BEGIN_NAMESPACE
+namespace HWY_NAMESPACE {
+
+/// The table of this target. Targets without fixed-size vectors have no tile kernels: their
+/// functions are null, and the scalar core computes products.
+inline simd::kernel_table make_kernel_table() {
+  simd::kernel_table t{};
+  t.target = hwy::TargetName(HWY_TARGET);
+  t.encode = encode_kernel;
+  t.quantize = quantize_kernel;
+  t.decode = decode_kernel;
+  t.apply_scales = apply_scales_kernel;
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+  const int lanes = static_cast<int>(hn::Lanes(hn::ScalableTag<float>()));
+  t.chain_rows = chain_tile_rows;
+  t.chain_cols = chain_tile_vectors * lanes;
+  t.chain = chain_kernel;
+  t.block_rows = block_tile_rows;
+  t.block_cols = block_tile_vectors * lanes / 2;
+  t.block = block_kernel;
+  t.split = split_kernel;
+  t.join = join_kernel;
+  t.window_rows = window_tile_rows;
+  t.window_cols = lanes;
+  t.window = window_kernel;
+#endif
+  return t;
+}
+
+/// This target for simd::backend, also in a foreach_target unit of your own.
+struct target {
+  static const simd::kernel_table& kernels() noexcept {
+    static const simd::kernel_table table = make_kernel_table();
+    return table;
+  }
+};
+
+}  // namespace HWY_NAMESPACE
+MXREF_END_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

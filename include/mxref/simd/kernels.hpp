@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Level 5. What a vector target offers: plain functions on rows and tiles. No Highway here.
+#ifndef MXREF_SIMD_KERNELS_HPP_
+#define MXREF_SIMD_KERNELS_HPP_
+
+#include <cstdint>
+
+#include "mxref/config.hpp"
+#include "mxref/format.hpp"
+#include "mxref/overflow.hpp"
+#include "mxref/rounding.hpp"
+#include "mxref/scale.hpp"
+#include "mxref/terms.hpp"
+#include "mxref/view.hpp"
+
+MXREF_BEGIN_NAMESPACE
+
+namespace simd {
+
+/// Every choice of a quantization or an encoding, by name.
+struct convert_policy {
+  rounding_mode rounding = rounding_mode::nearest_even;
+  overflow_mode overflow = overflow_mode::saturate;
+  negative_mode negative = negative_mode::to_nan;
+  nan_mode on_nan = nan_mode::poison;
+  scale_rule scale = scale_rule::floor;
+};
+
+/// What the block kernel does with each exact block dot product.
+enum class block_mode {
+  rounded,   ///< value += binary32(dot): block_exact_fp32
+  fused,     ///< value = binary32(value + dot): block_fused_fp32
+  exact_sum  ///< high, low += dot split on a grid: exact
+};
+
+/// A tile of block_rows x block_cols outputs over the whole depth, packed k by k.
+struct block_operands {
+  const double* a;        ///< a[k * rows + i], elements without their scales
+  const double* b;        ///< b[k * cols + j]
+  const double* scale_a;  ///< scale_a[block * rows + i]
+  const double* scale_b;
+  index_t depth;
+  int block;
+  double grid;  ///< exact_sum: 1.5 * 2^(52 + g) rounds to multiples of 2^g
+};
+
+/// Row-major tiles, block_cols apart.
+struct block_state {
+  float* value;
+  double* high;
+  double* low;
+};
+
+/// A tile of window_rows x window_cols outputs of a fused truncated sum, packed k by k.
+struct window_operands {
+  const float* a;
+  const float* b;
+  const std::int32_t* exp_a;  ///< exponents of a, not normalised; a zero has term::zero_exp
+  const std::int32_t* exp_b;
+  const std::int32_t* scale_a;  ///< scale exponents, scale_a[step * rows + i]
+  const std::int32_t* scale_b;
+  index_t depth;
+  int length;  ///< products per step, at most 32
+  int fraction_bits;
+  int exponent_floor;
+};
+
+/// One target's kernels. All need the control register of control_register_guard, and give the bits
+/// of the scalar core.
+struct kernel_table {
+  const char* target;
+
+  /// Rounds count numbers to codes in containers of the format (at most 19 bits).
+  void (*encode)(const float* in, index_t count, format_desc f, const convert_policy& p,
+                 void* codes);
+
+  /// Quantizes the blocks of one row: codes one per byte, one scale per block.
+  void (*quantize)(const float* in, index_t count, format_desc f, int block,
+                   const convert_policy& p, std::uint8_t* codes, std::uint8_t* scales);
+
+  /// Decodes containers of a format to binary32; NaN becomes the quiet NaN.
+  void (*decode)(const void* codes, index_t count, format_desc f, float* out);
+
+  /// out[k] *= scale of its block, rounded to binary32.
+  void (*apply_scales)(float* out, index_t count, const std::uint8_t* scales, int block);
+
+  /// binary32 fused multiply-adds in increasing k on a full tile of chain_rows x chain_cols:
+  /// a[k * chain_rows + i], b[k * chain_cols + j], c[i * c_stride + j].
+  int chain_rows;
+  int chain_cols;
+  void (*chain)(const float* a, const float* b, index_t depth, float* c, index_t c_stride);
+
+  int block_rows;
+  int block_cols;
+  void (*block)(block_mode mode, const block_operands& o, const block_state& s);
+  /// Splits high[i] on the grid into high[i] and low[i].
+  void (*split)(double grid, double* high, double* low, index_t count);
+  /// high[i] + low[i], made odd where binary64 cannot hold it, into high[i].
+  void (*join)(double* high, const double* low, index_t count);
+
+  int window_rows;
+  int window_cols;
+  void (*window)(const window_operands& o, float* c);
+};
+
+}  // namespace simd
+
+MXREF_END_NAMESPACE
+
+#endif  // MXREF_SIMD_KERNELS_HPP_

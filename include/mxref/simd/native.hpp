@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Level 5. Static dispatch: native::gemm, native::quantize, ... on the instruction set that the
+// compiler flags of this unit allow. Nothing to link.
+#ifndef MXREF_SIMD_NATIVE_HPP_
+#define MXREF_SIMD_NATIVE_HPP_
+
+#include "mxref/config.hpp"
+#include "mxref/simd/backend.hpp"
+
+#if defined(__FAST_MATH__)
+
+// Fast-math kernels would be other functions. This unit gets the scalar core: the same bits.
+#include "mxref/simd/scalar.hpp"
+
+MXREF_BEGIN_NAMESPACE
+using native = simd::backend<simd::scalar_target>;
+MXREF_END_NAMESPACE
+
+#else
+
+#ifdef HWY_TARGET_TOGGLE
+#error \
+    "in a foreach_target unit include mxref/simd/kernels-inl.hpp instead of mxref/simd/native.hpp"
+#endif
+#include "mxref/simd/kernels-inl.hpp"
+
+MXREF_BEGIN_NAMESPACE
+using native = simd::backend<HWY_NAMESPACE::target>;
+MXREF_END_NAMESPACE
+
+#endif
+
+#endif  // MXREF_SIMD_NATIVE_HPP_

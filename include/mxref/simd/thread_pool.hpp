@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Level 5, optional. threads{n}: an executor of std::jthread workers.
+#ifndef MXREF_SIMD_THREAD_POOL_HPP_
+#define MXREF_SIMD_THREAD_POOL_HPP_
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "mxref/config.hpp"
+#include "mxref/simd/executor.hpp"
+#include "mxref/view.hpp"
+
+MXREF_BEGIN_NAMESPACE
+
+namespace simd {
+
+/// n threads, the caller among them, that wait between calls. Copies share the threads. One run at
+/// a time: calls from several threads need an executor each.
+class threads {
+ public:
+  /// n < 1: as many as the machine has.
+  explicit threads(int n = 0) : pool_(std::make_shared<pool>(wanted(n))) {}
+
+  index_t size() const noexcept { return pool_->size(); }
+
+  template <class Task>
+  void run(index_t count, Task&& task) const {
+    pool_->run(
+        count,
+        [](void* t, index_t i, index_t worker) {
+          (*static_cast<std::remove_reference_t<Task>*>(t))(i, worker);
+        },
+        const_cast<void*>(static_cast<const void*>(std::addressof(task))));
+  }
+
+ private:
+  using call = void (*)(void*, index_t, index_t);
+
+  static index_t wanted(int n) {
+    if (n >= 1) return n;
+    const unsigned cores = std::thread::hardware_concurrency();
+    return cores < 1 ? 1 : static_cast<index_t>(cores);
+  }
+
+  class pool {
+   public:
+    explicit pool(index_t size) : size_(size) {
+      for (index_t worker = 1; worker < size; ++worker) {
+        workers_.emplace_back([this, worker](const std::stop_token& stop) { serve(stop, worker); });
+      }
+    }
+    pool(const pool&) = delete;
+    pool& operator=(const pool&) = delete;
+    ~pool() {
+      for (std::jthread& t : workers_) t.request_stop();
+      const std::lock_guard lock(mutex_);
+      wake_.notify_all();
+    }
+
+    index_t size() const noexcept { return size_; }
+
+    void run(index_t count, call f, void* context) {
+      {
+        const std::lock_guard lock(mutex_);
+        call_ = f;
+        context_ = context;
+        count_ = count;
+        next_ = 0;
+        busy_ = static_cast<index_t>(workers_.size());
+        ++generation_;
+      }
+      wake_.notify_all();
+      work(0);
+      std::unique_lock lock(mutex_);
+      done_.wait(lock, [this] { return busy_ == 0; });
+    }
+
+   private:
+    void work(index_t worker) {
+      for (index_t i = next_++; i < count_; i = next_++) call_(context_, i, worker);
+    }
+
+    void serve(const std::stop_token& stop, index_t worker) {
+      unsigned long seen = 0;
+      for (;;) {
+        {
+          std::unique_lock lock(mutex_);
+          wake_.wait(lock, [&] { return stop.stop_requested() || generation_ != seen; });
+          if (stop.stop_requested()) return;
+          seen = generation_;
+        }
+        work(worker);
+        const std::lock_guard lock(mutex_);
+        if (--busy_ == 0) done_.notify_one();
+      }
+    }
+
+    index_t size_;
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    std::condition_variable done_;
+    call call_ = nullptr;
+    void* context_ = nullptr;
+    index_t count_ = 0;
+    std::atomic<index_t> next_{0};
+    index_t busy_ = 0;
+    unsigned long generation_ = 0;
+    std::vector<std::jthread> workers_;  // last: joined first
+  };
+
+  std::shared_ptr<pool> pool_;
+};
+
+}  // namespace simd
+
+MXREF_END_NAMESPACE
+
+#endif  // MXREF_SIMD_THREAD_POOL_HPP_
