@@ -171,6 +171,7 @@ array make_array(dtype type, shape_type shape) {
 npy_reader::npy_reader(const std::string& spec, const raw_options& raw)
     : stream_(std::make_unique<detail::array_stream>(detail::open_array(spec, raw))) {
   detail::array_stream& s = *stream_;
+  if (s.header.shape.size() > 64) detail::bad_input(s.name, "more than 64 dimensions; reshape it");
   const std::string what = fmt::format("{} {}", name(s.header.type), shape_text(s.header.shape));
   const auto bytes = byte_count(s.header.type, s.header.shape);
   if (!bytes) detail::bad_input(s.name, "{} is too large for any file; {}", what, s.advice);

@@ -149,11 +149,11 @@ array_stream open_npy(std::string name, std::unique_ptr<byte_source> source);
 
 array_stream open_npz(std::shared_ptr<const input_file> file,
                       const std::optional<std::string>& member);
-std::vector<std::string> npz_members(std::shared_ptr<const input_file> file);
+std::vector<std::string> npz_members(const input_file& file);
 
 array_stream open_safetensors(std::shared_ptr<const input_file> file,
                               const std::optional<std::string>& member);
-std::vector<std::string> safetensors_members(std::shared_ptr<const input_file> file);
+std::vector<std::string> safetensors_members(const input_file& file);
 
 /// Picks the member that the user named, or the only one; the index into `members`.
 std::size_t choose_member(const std::string& file, const std::vector<std::string>& members,

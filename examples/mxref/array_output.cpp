@@ -109,6 +109,7 @@ void require_distinct(std::span<const output_target> targets) {
 output_target resolve_output(const std::string& spec) {
   output_target target;
   target.spec = spec;
+  if (spec.empty()) bad_output("output", "the name is empty; use FILE.npy, FILE.npz or FILE.bin");
   if (spec == "-" || spec == "/dev/stdout" || spec == "/dev/fd/1") {
     target.spec = "standard output";
     target.path = "-";
@@ -140,7 +141,8 @@ output_target resolve_output(const std::string& spec) {
     return target;
   }
   std::error_code error;
-  target.path = fs::weakly_canonical(fs::absolute(parts.path), error).string();
+  const fs::path absolute = fs::absolute(parts.path, error);
+  if (!error) target.path = fs::weakly_canonical(absolute, error).string();
   if (error) bad_output(spec, "cannot be written: {}", error.message());
   check_directory(target);
   return target;
@@ -213,7 +215,7 @@ void check_writable(std::span<const std::string> specs) {
 npy_writer::npy_writer(const std::string& spec, dtype type, std::span<const std::size_t> shape) {
   detail::output_target target = detail::resolve_output(spec);
   if (target.kind == detail::container::npz) {
-    detail::bad_output(spec, "arrays this large are not written into .npz; use .npy");
+    detail::bad_output(spec, "arrays are not streamed into .npz; use .npy");
   }
   const auto bytes = byte_count(type, shape);
   if (!bytes) throw std::length_error(fmt::format("shape {} is too large", shape_text(shape)));
@@ -228,15 +230,17 @@ npy_writer& npy_writer::operator=(npy_writer&&) noexcept = default;
 npy_writer::~npy_writer() = default;
 
 void npy_writer::write(std::span<const std::byte> piece) {
-  if (!file_ || piece.size() > remaining_)
+  if (!file_ || piece.size() > remaining_) {
     throw std::logic_error("npy_writer: more data than the shape holds");
+  }
   file_->write(piece);
   remaining_ -= piece.size();
 }
 
 void npy_writer::commit() {
-  if (!file_ || remaining_ != 0)
+  if (!file_ || remaining_ != 0) {
     throw std::logic_error("npy_writer: less data than the shape holds");
+  }
   file_->finish();
   detail::staged_file::publish({&file_, 1});
   file_.reset();
@@ -286,8 +290,9 @@ void output_set::commit() {
     if (plan.target.kind == container::npz) {
       write_npz(file, plan.members, method_);
     } else {
-      if (plan.target.kind == container::npy)
+      if (plan.target.kind == container::npy) {
         file.write(detail::format_npy_header(value.type, value.shape));
+      }
       file.write(value.bytes);
     }
     file.finish();

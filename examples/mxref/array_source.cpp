@@ -43,6 +43,7 @@ bool unique_fd::reset() {
 }
 
 input_file::input_file(const std::string& path) : name_(path), fd_(STDIN_FILENO) {
+  if (path.empty()) bad_input("input", "the name of the file is empty; use - for standard input");
   if (path == "-") {
     name_ = "standard input";
   } else {

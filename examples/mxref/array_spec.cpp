@@ -186,8 +186,8 @@ array_stream open_array(const std::string& spec, const raw_options& raw) {
 
 std::vector<std::string> list_members(const std::string& path) {
   auto [file, source, kind] = detail::open_container(path, {});
-  if (kind == detail::container::npz) return detail::npz_members(std::move(file));
-  if (kind == detail::container::safetensors) return detail::safetensors_members(std::move(file));
+  if (kind == detail::container::npz) return detail::npz_members(*file);
+  if (kind == detail::container::safetensors) return detail::safetensors_members(*file);
   return {};
 }
 

@@ -57,11 +57,7 @@ class header_parser {
     if (std::exchange(seen, true)) damaged(fmt::format("'{}' occurs twice", key));
   }
 
-  void skip_space() {
-    while (at_ != text_.size() &&
-           std::string_view(" \t\r\n\f\v").find(text_[at_]) != std::string_view::npos)
-      ++at_;
-  }
+  void skip_space() { at_ = std::min(text_.find_first_not_of(" \t\r\n\f\v", at_), text_.size()); }
 
   bool accept(char c) {
     skip_space();
@@ -103,7 +99,6 @@ class header_parser {
     expect('(');
     while (!accept(')')) {
       shape.push_back(integer());
-      if (shape.size() > 64) damaged("more than 64 dimensions");
       if (accept(',')) continue;
       if (shape.size() == 1) damaged("',' expected after the only extent");
       expect(')');
@@ -133,8 +128,7 @@ class header_parser {
     header.source_type = descr;
     header.big_endian = descr.starts_with('>');
     std::string_view type = descr;
-    if (!type.empty() && std::string_view("<>=|").find(type.front()) != std::string_view::npos)
-      type.remove_prefix(1);
+    if (type.find_first_of("<>=|") == 0) type.remove_prefix(1);
     // numpy has no names for the types of ml_dtypes: float8 and smaller arrive as V1 (or f1),
     // bfloat16 as V2.
     static constexpr std::pair<std::string_view, dtype> types[] = {
@@ -178,9 +172,10 @@ array_stream open_npy(std::string name, std::unique_ptr<byte_source> source) {
   };
   const auto truncated = [&]() { bad_input(name, "the .npy header is truncated; {}", rewrite); };
 
-  std::string start = take(npy_magic.size() + 2);
-  if (!start.starts_with(npy_magic.substr(0, start.size())))
+  const std::string start = take(npy_magic.size() + 2);
+  if (!start.starts_with(npy_magic.substr(0, start.size()))) {
     bad_input(name, "is not a .npy file; check that it was written with numpy.save");
+  }
   if (start.size() < npy_magic.size() + 2) truncated();
   const int version = static_cast<unsigned char>(start[npy_magic.size()]);
   const int minor = static_cast<unsigned char>(start[npy_magic.size() + 1]);
@@ -190,10 +185,12 @@ array_stream open_npy(std::string name, std::unique_ptr<byte_source> source) {
   const std::string length_bytes = take(version == 1 ? 2 : 4);
   if (length_bytes.size() != (version == 1 ? 2u : 4u)) truncated();
   std::uint32_t length = 0;
-  for (std::size_t i = length_bytes.size(); i-- > 0;)
+  for (std::size_t i = length_bytes.size(); i-- > 0;) {
     length = length << 8 | static_cast<unsigned char>(length_bytes[i]);
-  if (length > 0xFFFF)
+  }
+  if (length > 0xFFFF) {
     bad_input(name, "a .npy header of {} bytes is not that of a plain array; {}", length, rewrite);
+  }
   const std::string text = take(length);
   if (text.size() != length) truncated();
   array_header header = parse_npy_header(text, name);
@@ -202,8 +199,7 @@ array_stream open_npy(std::string name, std::unique_ptr<byte_source> source) {
 }
 
 std::string format_npy_header(dtype type, std::span<const std::size_t> shape) {
-  const char kind =
-      type == dtype::b1 ? 'b' : name(type).front();  // uint, int and float: their initials
+  const char kind = name(type).front();  // bool, int, uint, float: numpy's kinds are the initials
   const std::size_t size = size_of(type);
   std::string text = fmt::format("{{'descr': '{}{}{}', 'fortran_order': False, 'shape': {}, }}",
                                  size == 1 ? '|' : '<', kind, size, shape_text(shape));

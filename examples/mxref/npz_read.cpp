@@ -238,8 +238,9 @@ class member_source : public byte_source {
     if (produced_ != member_.size) {
       damaged(name_, fmt::format("it holds {} of {} declared bytes", produced_, member_.size));
     }
-    if (stream_.avail_in != 0 || packed_.left() != 0)
+    if (stream_.avail_in != 0 || packed_.left() != 0) {
       damaged(name_, "bytes follow its deflated data");
+    }
     if (crc_ != member_.crc) {
       damaged(name_, fmt::format("its checksum is {:08x} instead of {:08x}", crc_, member_.crc));
     }
@@ -261,25 +262,23 @@ std::unique_ptr<byte_source> open_member(std::shared_ptr<const input_file> file,
                                          const std::string& name) {
   if (m.flags & 1u) bad_input(name, "is encrypted; write the archive again without a password");
   if (m.method != 0 && m.method != Z_DEFLATED) {
-    bad_input(
-        name,
-        "uses compression method {}; write the archive again with numpy.savez or savez_compressed",
-        m.method);
+    bad_input(name, "uses compression method {}; write it with numpy.savez or savez_compressed",
+              m.method);
   }
   // Deflate repeats at most 258 bytes for 2 bits: larger claims are lies.
   constexpr std::uint64_t best_ratio = 1032;
   if (m.method == 0 ? m.size != m.compressed : m.size / best_ratio > m.compressed) {
     damaged(name, fmt::format("{} bytes cannot come from {}", m.size, m.compressed));
   }
-  if (m.local_offset > directory.offset || directory.offset - m.local_offset < local_size)
-    damaged(name, "it lies outside the file");
+  const auto outside = [&]() { damaged(name, "it lies outside the file"); };
+  if (m.local_offset > directory.offset) outside();
+  if (directory.offset - m.local_offset < local_size) outside();
   const auto local_bytes = read_record<local_size>(*file, m.local_offset);
   field_reader local(local_bytes, name);
   if (local.u32() != local_signature) damaged(name, "its local header is missing");
   local.take(22);
   const std::uint64_t data = m.local_offset + local_size + local.u16() + std::uint64_t{local.u16()};
-  if (data > directory.offset || directory.offset - data < m.compressed)
-    damaged(name, "it lies outside the file");
+  if (data > directory.offset || directory.offset - data < m.compressed) outside();
   slice_source packed(std::move(file), data, m.compressed);
   return std::make_unique<member_source>(name, m, std::move(packed));
 }
@@ -294,8 +293,8 @@ std::vector<std::string> names_of(const zip_directory& directory) {
 
 }  // namespace
 
-std::vector<std::string> npz_members(std::shared_ptr<const input_file> file) {
-  return names_of(read_directory(*file));
+std::vector<std::string> npz_members(const input_file& file) {
+  return names_of(read_directory(file));
 }
 
 array_stream open_npz(std::shared_ptr<const input_file> file,

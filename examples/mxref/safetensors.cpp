@@ -69,8 +69,7 @@ tensor parse_tensor(const std::string& name, const json& entry, const std::strin
   auto shape = unsigned_list(entry, "shape");
   if (!shape) refuse("shape of whole numbers");
   const auto offsets = unsigned_list(entry, "data_offsets");
-  if (!offsets || offsets->size() != 2 || (*offsets)[0] > (*offsets)[1])
-    refuse("valid data_offsets");
+  if (!offsets || offsets->size() != 2 || (*offsets)[0] > (*offsets)[1]) refuse("data_offsets");
   return {name, type->get<std::string>(), std::move(*shape), (*offsets)[0], (*offsets)[1]};
 }
 
@@ -89,8 +88,7 @@ void check_layout(std::vector<const tensor*> order, std::uint64_t data_size,
 }
 
 tensor_index read_index(const input_file& file) {
-  constexpr std::uint64_t longest_header =
-      100'000'000;  // the limit of the reference implementation
+  constexpr std::uint64_t longest_header = 100'000'000;  // as in the reference implementation
   const std::uint64_t size = file.regular_size();
   std::array<std::byte, 8> prefix{};
   if (size < prefix.size()) damaged(file.name(), "it is shorter than 8 bytes");
@@ -147,8 +145,8 @@ shape_type shape_in_bytes(const tensor& t, std::size_t bits, const std::string& 
 
 }  // namespace
 
-std::vector<std::string> safetensors_members(std::shared_ptr<const input_file> file) {
-  return names_of(read_index(*file));
+std::vector<std::string> safetensors_members(const input_file& file) {
+  return names_of(read_index(file));
 }
 
 array_stream open_safetensors(std::shared_ptr<const input_file> file,
