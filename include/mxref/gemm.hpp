@@ -135,12 +135,12 @@ class decoded_rows {
   }
 
   int step_size(index_t i) const noexcept {
-    return static_cast<int>(min(view_.depth - i * step_, step_));
+    return static_cast<int>(smaller(view_.depth - i * step_, step_));
   }
   index_t step_count() const noexcept { return (view_.depth + step_ - 1) / step_; }
 
  private:
-  static index_t min(index_t a, index_t b) noexcept { return a < b ? a : b; }
+  static index_t smaller(index_t a, index_t b) noexcept { return a < b ? a : b; }
   int scale_block() const noexcept { return view_.scaled() ? view_.block : step_; }
   index_t scale_count() const noexcept { return (view_.depth + scale_block() - 1) / scale_block(); }
 
@@ -151,7 +151,7 @@ class decoded_rows {
                                  : term{1, 0};
     }
     for (index_t i = 0; i < step_count(); ++i) {
-      const index_t end = min(view_.depth, (i + 1) * step_);
+      const index_t end = smaller(view_.depth, (i + 1) * step_);
       bool special = false;
       for (index_t k = i * step_; k < end; ++k) {
         special |= values_[static_cast<std::size_t>(slot * view_.depth + k)].is_special() ||

@@ -19,7 +19,8 @@ __device__ unsigned convert_all(float x, mxref::rounding_mode mode) {
   codes ^= mxref::encode<E>(x, rounding::down{}).code;
   codes ^= mxref::encode<E>(static_cast<double>(x), rounding::to_odd{}).code;
   codes ^= mxref::encode<E>(x, rounding::dynamic{mode}).code;
-  return codes ^ mxref::bit_cast<unsigned>(mxref::decode(E{static_cast<typename E::code_type>(codes)}));
+  return codes ^
+         mxref::bit_cast<unsigned>(mxref::decode(E{static_cast<typename E::code_type>(codes)}));
 }
 
 template <class Block>

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// The conversion kernels of every target equal the scalar core bit for bit.
+#include "target_fixture.hpp"
+
+namespace {
+
+using namespace target_test;
+namespace simd = mxref::simd;
+
+class EncodeKernel : public on_target {};
+class DecodeKernel : public on_target {};
+class QuantizeKernel : public on_target {};
+class DequantizeKernel : public on_target {};
+
+template <class F>
+void for_every_policy(F&& f) {
+  for (int rounding = 0; rounding < 6; ++rounding) {
+    for (int overflow = 0; overflow < 3; ++overflow) {
+      for (int negative = 0; negative < 2; ++negative) {
+        f(simd::convert_policy{static_cast<mxref::rounding_mode>(rounding),
+                               static_cast<mxref::overflow_mode>(overflow),
+                               static_cast<mxref::negative_mode>(negative)});
+      }
+    }
+  }
+}
+
+TEST_P(EncodeKernel, EqualsToCodeForEveryFormatPolicyAndLength) {
+  generator r(1);
+  for (const auto& [name, f] : all_formats) {
+    const auto width = static_cast<std::size_t>(mxref::container_bytes(f));
+    for_every_policy([&](const simd::convert_policy& p) {
+      for (int round = 0; round < 12; ++round) {
+        const int offset = below(r, 4);
+        const int n = below(r, 90);
+        std::vector<float> x(static_cast<std::size_t>(offset + n));
+        for (float& v : x) v = any_float(r, f.emin() - f.man_bits - 3, f.emax() + 3);
+        std::vector<std::uint8_t> codes(static_cast<std::size_t>(n) * width + 8, 0xCD);
+        ASSERT_TRUE(
+            simd::encode_with(table(), x.data() + offset, n, f, p, codes.data(), simd::serial{}));
+        for (int i = 0; i < n; ++i) {
+          std::uint32_t got = 0;
+          std::memcpy(&got, codes.data() + static_cast<std::size_t>(i) * width, width);
+          const float in = x[static_cast<std::size_t>(offset + i)];
+          const auto want = mxref::to_code(
+              f, mxref::to_number(in), mxref::rounding::dynamic{p.rounding},
+              mxref::overflow::dynamic{p.overflow}, mxref::negative::dynamic{p.negative});
+          ASSERT_EQ(got, want) << name << " x=" << std::hexfloat << in << " rounding "
+                               << static_cast<int>(p.rounding) << " overflow "
+                               << static_cast<int>(p.overflow);
+        }
+        for (std::size_t i = 0; i < 8; ++i) {
+          ASSERT_EQ(codes[static_cast<std::size_t>(n) * width + i], 0xCD) << "written past the end";
+        }
+      }
+    });
+  }
+}
+
+TEST_P(DecodeKernel, EqualsToNumberForEveryCode) {
+  for (const auto& [name, f] : all_formats) {
+    const int bits = std::min(f.total_bits(), 16);
+    const int shift = f.total_bits() - bits;  // wide formats: the upper 16 bits, and odd lower ones
+    const auto width = static_cast<std::size_t>(mxref::container_bytes(f));
+    const std::size_t n = (std::size_t{1} << bits) - 1;  // not a multiple of any vector
+    std::vector<std::uint8_t> codes(n * width);
+    std::vector<float> out(n + 1, 99.0F);
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto code = static_cast<std::uint32_t>(i << shift | (shift > 0 ? i % 7 : 0));
+      mxref::store_code(codes.data() + i * width, static_cast<index_t>(width), code);
+    }
+    ASSERT_TRUE(simd::decode_with(table(), codes.data(), static_cast<index_t>(n), f, out.data(),
+                                  simd::serial{}));
+    for (std::size_t i = 0; i < n; ++i) {
+      std::uint32_t code = 0;
+      std::memcpy(&code, codes.data() + i * width, width);
+      ASSERT_EQ(
+          mxref::bit_cast<std::uint32_t>(out[i]),
+          mxref::bit_cast<std::uint32_t>(mxref::from_number<float>(mxref::to_number(f, code))))
+          << name << " code " << std::hex << code;
+    }
+    ASSERT_EQ(out[n], 99.0F);
+  }
+}
+
+TEST_P(QuantizeKernel, EqualsTheCoreForEveryFormatPolicyBlockAndStride) {
+  generator r(2);
+  for (const auto& [name, f] : all_formats) {
+    if (f.total_bits() > 8) continue;
+    for_every_policy([&](const simd::convert_policy& base) {
+      for (int nan = 0; nan < 3; ++nan) {
+        for (int round = 0; round < 6; ++round) {
+          simd::convert_policy p = base;
+          p.on_nan = static_cast<mxref::nan_mode>(nan);
+          const mxref::quantizer<mxref::scale::floor, mxref::rounding::dynamic,
+                                 mxref::overflow::dynamic, mxref::nan::dynamic>
+              q{{}, {p.rounding}, {p.overflow}, {p.on_nan}};
+          const int block = below(r, 2) != 0 ? 32 : 1 + below(r, 70);
+          const index_t rows = 1 + below(r, 5);
+          const index_t cols = below(r, 100);
+          const index_t step = 1 + below(r, 2);
+          const int axis = below(r, 2) - 1;
+          std::vector<float> x(static_cast<std::size_t>(rows * cols * step + 1));
+          const int center = below(r, 300) - 150;
+          for (float& v : x) v = any_float(r, center - 20, center + 3);
+          const mxref::matrix_view<const float> in{x.data() + 1, rows, cols, cols * step, step};
+          const index_t out_rows = axis == 0 ? cols : rows;
+          const index_t depth = axis == 0 ? rows : cols;
+          const index_t blocks = (depth + block - 1) / block;
+          std::vector<std::uint8_t> codes[2];
+          std::vector<std::uint8_t> scales[2];
+          mxref::status s[2];
+          for (int i = 0; i < 2; ++i) {
+            codes[i].assign(static_cast<std::size_t>(out_rows * depth), 0xEE);
+            scales[i].assign(static_cast<std::size_t>(out_rows * blocks), 0xEE);
+            const mxref::quantized_view out{f,     block, codes[i].data(), depth, scales[i].data(),
+                                            blocks};
+            s[i] = i == 0 ? mxref::quantize(in, out, q, {axis, false})
+                          : simd::quantize_with(table(), in, out, q, {axis, false}, simd::serial{});
+          }
+          ASSERT_EQ(s[0].code, s[1].code);
+          ASSERT_EQ(codes[0], codes[1]) << name << " block " << block;
+          ASSERT_EQ(scales[0], scales[1]) << name << " block " << block;
+        }
+      }
+    });
+  }
+}
+
+TEST_P(DequantizeKernel, EqualsTheCoreForEveryFormatScaleAndStorage) {
+  generator r(3);
+  for (const auto& [name, f] : all_formats) {
+    for (int round = 0; round < 60; ++round) {
+      mxref::operand_view v;
+      const index_t width = mxref::container_bytes(f);
+      const bool dense = f.total_bits() <= 8 && below(r, 3) == 0;
+      v.format = f;
+      v.rows = 1 + below(r, 6);
+      v.depth = below(r, 80);
+      v.storage = dense ? mxref::code_storage::dense : mxref::code_storage::containers;
+      v.col_bytes = width * (1 + below(r, 2));
+      v.row_bytes = v.depth * v.col_bytes + below(r, 3) * width;
+      std::vector<std::uint8_t> codes(static_cast<std::size_t>(v.rows * v.row_bytes + 1));
+      for (auto& c : codes) c = static_cast<std::uint8_t>(r());
+      v.codes = codes.data();
+      v.block = below(r, 4) == 0 ? 0 : 1 + below(r, 40);
+      std::vector<std::uint8_t> scales(static_cast<std::size_t>(v.rows * (v.block_count() + 1)) +
+                                       1);
+      for (auto& s : scales) s = static_cast<std::uint8_t>(r());
+      v.scale_format = below(r, 4) == 0 ? mxref::UE4M3::desc : mxref::E8M0::desc;
+      v.scales = scales.data();
+      v.scale_row_bytes = v.block_count() + 1;
+      const int axis = below(r, 2) - 1;
+      const index_t rows = axis == 0 ? v.depth : v.rows;
+      const index_t cols = axis == 0 ? v.rows : v.depth;
+      std::vector<float> out[2];
+      for (int i = 0; i < 2; ++i) {
+        out[i].assign(static_cast<std::size_t>(rows * cols + 1), 5.0F);
+        const auto to = mxref::view(out[i].data(), rows, cols);
+        ASSERT_TRUE(i == 0 ? mxref::dequantize(v, to, axis)
+                           : simd::dequantize_with(table(), v, to, axis, simd::serial{}));
+      }
+      ASSERT_EQ(std::memcmp(out[0].data(), out[1].data(), out[0].size() * sizeof(float)), 0)
+          << name << " block " << v.block;
+    }
+  }
+}
+
+MXREF_ON_EVERY_TARGET(EncodeKernel);
+MXREF_ON_EVERY_TARGET(DecodeKernel);
+MXREF_ON_EVERY_TARGET(QuantizeKernel);
+MXREF_ON_EVERY_TARGET(DequantizeKernel);
+
+}  // namespace
