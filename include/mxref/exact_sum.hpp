@@ -23,7 +23,7 @@ class exact_sum {
   static constexpr int lsb_exp = -608;
   static constexpr int limb_count = 37;
 
-  /// Adds one term; sig below 2^63, exp at least lsb_exp.
+  /// Adds one term; exp at least lsb_exp.
   MXREF_HD constexpr void add(std::uint64_t sig, int exp, bool negative) noexcept {
     if (sig == 0) return;
     const int position = exp - lsb_exp;

@@ -115,6 +115,11 @@ MXREF_HD constexpr bool is_valid(const format_desc& f) noexcept {
   return f.quantum_exp() >= -149 && f.emax() <= 127;
 }
 
+/// What a block scale must satisfy besides: one byte, no sign and no Inf.
+MXREF_HD constexpr bool is_valid_scale(const format_desc& f) noexcept {
+  return is_valid(f) && f.total_bits() <= 8 && !f.has_sign() && !f.has_inf();
+}
+
 MXREF_END_NAMESPACE
 
 #endif  // MXREF_FORMAT_HPP_

@@ -5,11 +5,10 @@
 
 #include <concepts>
 #include <cstdint>
-#include <memory>
-#include <new>
 #include <type_traits>
 
 #include "mxref/accumulate.hpp"
+#include "mxref/buffer.hpp"
 #include "mxref/config.hpp"
 #include "mxref/element.hpp"
 #include "mxref/matrix_unit.hpp"
@@ -89,18 +88,15 @@ class decoded_rows {
   }
 
   bool allocate(index_t rows) noexcept {
-    values_.reset(new (std::nothrow) Operand[static_cast<std::size_t>(rows * view_.depth)]);
-    if (values_ == nullptr) return false;
+    if (!values_.allocate(rows * view_.depth)) return false;
     if constexpr (std::same_as<Operand, term>) {
-      scales_.reset(new (std::nothrow) term[static_cast<std::size_t>(rows * scale_count())]);
-      special_.reset(new (std::nothrow) bool[static_cast<std::size_t>(rows * step_count())]);
-      return scales_ != nullptr && special_ != nullptr;
+      return scales_.allocate(rows * scale_count()) && special_.allocate(rows * step_count());
     }
     return true;
   }
 
   void decode(index_t row, index_t slot) noexcept {
-    Operand* values = values_.get() + slot * view_.depth;
+    Operand* values = values_.data() + slot * view_.depth;
     for (index_t k = 0; k < view_.depth; ++k) {
       const std::uint32_t code = view_.code(row, k);
       const number e =
@@ -119,15 +115,15 @@ class decoded_rows {
 
   /// Step i of a decoded row.
   auto step(index_t slot, index_t i) const noexcept {
-    const Operand* values = values_.get() + slot * view_.depth + i * step_;
+    const Operand* values = values_.data() + slot * view_.depth + i * step_;
     if constexpr (std::same_as<Operand, term>) {
       chunk c;
       c.terms = values;
-      c.scales = scales_.get() + slot * scale_count() + i * step_ / scale_block();
+      c.scales = scales_.data() + slot * scale_count() + i * step_ / scale_block();
       c.count = step_size(i);
       c.block = scale_block();
       c.man_bits = view_.format.man_bits;
-      c.special = special_[static_cast<std::size_t>(slot * step_count() + i)];
+      c.special = special_[slot * step_count() + i];
       return c;
     } else {
       return values;
@@ -145,7 +141,7 @@ class decoded_rows {
   index_t scale_count() const noexcept { return (view_.depth + scale_block() - 1) / scale_block(); }
 
   void decode_scales(index_t row, index_t slot) noexcept {
-    term* scales = scales_.get() + slot * scale_count();
+    term* scales = scales_.data() + slot * scale_count();
     for (index_t b = 0; b < scale_count(); ++b) {
       scales[b] = view_.scaled() ? to_term(to_number(view_.scale_format, view_.scale_code(row, b)))
                                  : term{1, 0};
@@ -154,19 +150,19 @@ class decoded_rows {
       const index_t end = smaller(view_.depth, (i + 1) * step_);
       bool special = false;
       for (index_t k = i * step_; k < end; ++k) {
-        special |= values_[static_cast<std::size_t>(slot * view_.depth + k)].is_special() ||
-                   scales[k / scale_block()].is_special();
+        special |=
+            values_[slot * view_.depth + k].is_special() || scales[k / scale_block()].is_special();
       }
-      special_[static_cast<std::size_t>(slot * step_count() + i)] = special;
+      special_[slot * step_count() + i] = special;
     }
   }
 
   operand_view view_;
   int step_;
   number numbers_[256]{};
-  std::unique_ptr<Operand[]> values_;
-  std::unique_ptr<term[]> scales_;
-  std::unique_ptr<bool[]> special_;
+  buffer<Operand> values_;
+  buffer<term> scales_;
+  buffer<bool> special_;
 };
 
 inline operand_kind kind_of(const operand_view& v) noexcept {
@@ -187,11 +183,13 @@ status check_gemm(const operand_view& a, const operand_view& b, const output_vie
   }
   for (const operand_view* v : {&a, &b}) {
     if (!is_valid(v->format)) return {errc::unsupported_format};
-    if (v->scaled() && (!is_valid(v->scale_format) || v->scale_format.total_bits() > 8)) {
+    if (v->storage == code_storage::dense && v->format.total_bits() > 8) {
       return {errc::unsupported_format};
     }
+    if (v->scaled() && !is_valid_scale(v->scale_format)) return {errc::unsupported_format};
   }
   if (has_c && (!is_valid(o.c.format) || o.c.scaled())) return {errc::unsupported_format};
+  if (!is_valid(d.format)) return {errc::unsupported_output};
   return {p.check(kind_of(a), kind_of(b), o.epilogue ? binary32_desc : d.format)};
 }
 
@@ -240,7 +238,7 @@ inline int step_block(const operand_view& a, const operand_view& b,
 ///          out_of_memory (decoded copies of B and of one row of A); d is untouched then.
 /// Source:  OCP MX 6.1, 6.2 (which leave order and precision to P); C is added first.
 /// Checked: tests/sweep/gemm_test.cpp, tests/sweep/golden_tcgen05_test.cpp
-template <accumulation_policy P>
+template <accumulation_policy P = accumulate::exact>
 status gemm(const operand_view& a, const operand_view& b, const output_view& d, P p = {},
             const gemm_options& options = {}) noexcept {
   if (const status s = detail::check_gemm(a, b, d, p, options); !s) return s;

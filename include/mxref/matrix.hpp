@@ -19,7 +19,7 @@ MXREF_BEGIN_NAMESPACE
 template <element_format E, int B = 32, element_format S = E8M0>
 class mx_matrix {
  public:
-  static_assert(E::desc.total_bits() <= 8 && S::desc.total_bits() <= 8);
+  static_assert(E::desc.total_bits() <= 8 && is_valid_scale(S::desc));
   static_assert(B >= 1);
   using element_type = E;
   using scale_type = S;

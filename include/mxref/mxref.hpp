@@ -7,6 +7,7 @@
 #include "mxref/binary32.hpp"
 #include "mxref/bits.hpp"
 #include "mxref/block.hpp"
+#include "mxref/buffer.hpp"
 #include "mxref/config.hpp"
 #include "mxref/convert.hpp"
 #include "mxref/dot.hpp"

@@ -43,7 +43,7 @@ class tool : public testing::Test {
   result run(const std::string& arguments) const {
     const std::string out = folder_.string() + ".out";
     const std::string err = folder_.string() + ".err";
-    const std::string line = std::string(MXREF_TOOL) + " " + arguments + " >" + out + " 2>" + err;
+    const std::string line = "'" MXREF_TOOL "' " + arguments + " >" + out + " 2>" + err;
     const int status = std::system(line.c_str());
     result r{WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_text(out), read_text(err)};
     std::filesystem::remove(out);

@@ -11,7 +11,7 @@ using mxtool::dtype;
 using tool_test::tool;
 using bytes = std::vector<std::uint8_t>;
 
-const std::string data = MXREF_EXAMPLE_DATA;
+const std::string data = "'" MXREF_EXAMPLE_DATA "'";  // quoted for the shell
 const std::string dump = data + "/gemm.npz";
 const std::string model = " --accumulate nvidia-blackwell-tcgen05-mxf8f6f4";
 

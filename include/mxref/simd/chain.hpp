@@ -10,6 +10,7 @@
 #include <new>
 
 #include "mxref/binary32.hpp"
+#include "mxref/buffer.hpp"
 #include "mxref/config.hpp"
 #include "mxref/gemm.hpp"
 #include "mxref/simd/control_register.hpp"

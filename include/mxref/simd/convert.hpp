@@ -6,7 +6,10 @@
 
 #include <concepts>
 #include <cstdint>
+#include <memory>
+#include <new>
 
+#include "mxref/buffer.hpp"
 #include "mxref/config.hpp"
 #include "mxref/quantize.hpp"
 #include "mxref/simd/control_register.hpp"
@@ -98,7 +101,6 @@ status dequantize_with(const kernel_table& kernels, const operand_view& in, matr
     if (axis != 0 && axis != -1 && axis != 1) return {errc::shape_mismatch};
     if (axis == 0) out = transposed(out);
     if (out.rows != in.rows || out.cols != in.depth) return {errc::shape_mismatch};
-    buffer<std::uint8_t> spare;
     detail::row_scratch<float> scratch(e, in.depth);
     const auto worker_count = static_cast<index_t>(e.size());
     const std::unique_ptr<std::unique_ptr<row_decoder>[]> decoders(

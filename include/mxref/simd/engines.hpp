@@ -8,6 +8,7 @@
 
 #include "mxref/accumulate.hpp"
 #include "mxref/bits.hpp"
+#include "mxref/buffer.hpp"
 #include "mxref/config.hpp"
 #include "mxref/gemm.hpp"
 #include "mxref/simd/kernels.hpp"

@@ -5,9 +5,8 @@
 
 #include <cstdint>
 #include <cstring>
-#include <memory>
-#include <new>
 
+#include "mxref/buffer.hpp"
 #include "mxref/config.hpp"
 #include "mxref/convert.hpp"
 #include "mxref/quantize.hpp"
@@ -19,21 +18,6 @@
 MXREF_BEGIN_NAMESPACE
 
 namespace simd {
-
-/// An array that tells instead of throwing.
-template <class T>
-class buffer {
- public:
-  bool allocate(index_t count) noexcept {
-    data_.reset(new (std::nothrow) T[static_cast<std::size_t>(count < 1 ? 1 : count)]);
-    return data_ != nullptr;
-  }
-  T* data() noexcept { return data_.get(); }
-  const T* data() const noexcept { return data_.get(); }
-
- private:
-  std::unique_ptr<T[]> data_;
-};
 
 /// Whether the lane decoder takes a format: its normal numbers are normal in binary32.
 constexpr bool has_lane_decoder(format_desc f) noexcept {
