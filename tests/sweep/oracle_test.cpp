@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "format_list.hpp"
@@ -139,6 +140,27 @@ TEST(OracleThresholds, OverflowStartsWhereOfp8SaysSo) {
   EXPECT_EQ(code(format_id::e4m3ieee, 248.0F), 0x78U);
   EXPECT_EQ(code(format_id::e3m4, 15.75F), 0x70U);
   EXPECT_EQ(code(format_id::e3m4, std::nextafter(15.75F, 0.0F)), 0x6FU);
+}
+
+// IEEE 754 7.4 for finite numbers; an infinite one stays infinite in every direction.
+TEST(OracleSearch, DirectedModesBeyondTheRange) {
+  const oracle::format& f = oracle::get(oracle::format_id::e5m2);
+  const double inf = std::numeric_limits<double>::infinity();
+  const auto code = [&f](double x, oracle::rounding r) {
+    return oracle::encode(f, x, r, oracle::overflow::nonsaturating);
+  };
+  using oracle::rounding;
+  EXPECT_EQ(code(1e30, rounding::toward_zero), 0x7BU);
+  EXPECT_EQ(code(1e30, rounding::down), 0x7BU);
+  EXPECT_EQ(code(1e30, rounding::up), 0x7CU);
+  EXPECT_EQ(code(-1e30, rounding::up), 0xFBU);
+  EXPECT_EQ(code(-1e30, rounding::down), 0xFCU);
+  EXPECT_EQ(code(65535, rounding::to_odd), 0x7BU);
+  EXPECT_EQ(code(65536, rounding::to_odd), 0x7CU);
+  for (const rounding r : oracle::all_roundings) {
+    EXPECT_EQ(code(inf, r), 0x7CU) << name(r);
+    EXPECT_EQ(code(-inf, r), 0xFCU) << name(r);
+  }
 }
 
 }  // namespace

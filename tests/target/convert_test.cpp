@@ -27,7 +27,9 @@ void for_every_policy(F&& f) {
 
 TEST_P(EncodeKernel, EqualsToCodeForEveryFormatPolicyAndLength) {
   generator r(1);
-  for (const auto& [name, f] : all_formats) {
+  for (const named_format& entry : all_formats) {  // clang 14 captures no structured binding
+    const char* name = entry.name;
+    const format_desc f = entry.desc;
     const auto width = static_cast<std::size_t>(mxref::container_bytes(f));
     for_every_policy([&](const simd::convert_policy& p) {
       for (int round = 0; round < 12; ++round) {
@@ -58,7 +60,9 @@ TEST_P(EncodeKernel, EqualsToCodeForEveryFormatPolicyAndLength) {
 }
 
 TEST_P(DecodeKernel, EqualsToNumberForEveryCode) {
-  for (const auto& [name, f] : all_formats) {
+  for (const named_format& entry : all_formats) {  // clang 14 captures no structured binding
+    const char* name = entry.name;
+    const format_desc f = entry.desc;
     const int bits = std::min(f.total_bits(), 16);
     const int shift = f.total_bits() - bits;  // wide formats: the upper 16 bits, and odd lower ones
     const auto width = static_cast<std::size_t>(mxref::container_bytes(f));
@@ -85,7 +89,9 @@ TEST_P(DecodeKernel, EqualsToNumberForEveryCode) {
 
 TEST_P(QuantizeKernel, EqualsTheCoreForEveryFormatPolicyBlockAndStride) {
   generator r(2);
-  for (const auto& [name, f] : all_formats) {
+  for (const named_format& entry : all_formats) {  // clang 14 captures no structured binding
+    const char* name = entry.name;
+    const format_desc f = entry.desc;
     if (f.total_bits() > 8) continue;
     for_every_policy([&](const simd::convert_policy& base) {
       for (int nan = 0; nan < 3; ++nan) {
@@ -129,7 +135,9 @@ TEST_P(QuantizeKernel, EqualsTheCoreForEveryFormatPolicyBlockAndStride) {
 
 TEST_P(DequantizeKernel, EqualsTheCoreForEveryFormatScaleAndStorage) {
   generator r(3);
-  for (const auto& [name, f] : all_formats) {
+  for (const named_format& entry : all_formats) {  // clang 14 captures no structured binding
+    const char* name = entry.name;
+    const format_desc f = entry.desc;
     for (int round = 0; round < 60; ++round) {
       mxref::operand_view v;
       const index_t width = mxref::container_bytes(f);
