@@ -109,9 +109,13 @@ TEST_CASE("T23: the fused window of a matrix unit",
   const auto a = block_of<E4M3>(127, {0x58, 0x20});  // 16, 2^-3
   const auto b = block_of<E4M3>(127, {0x58, 0x20});
   CHECK(is_exactly(dot(a, b, tcgen05), 256.015625));
-  // 2^8 and 2^-18: one bit below the window of a number in [2^8, 2^9), and dropped.
-  const auto far = block_of<E4M3>(127, {0x58, 0x01});  // 2^-9 squared
-  CHECK(is_exactly(dot(far, far, tcgen05), 256.0));
+  // 2^8 - 2^8 leaves the third product, if the window reaches it: 2^-17 is its last bit.
+  const auto plus = block_of<E4M3>(127, {0x58, 0x58, 0x02});   // 16, 16, 2^-8
+  const auto minus = block_of<E4M3>(127, {0x58, 0xD8, 0x01});  // 16, -16, 2^-9
+  CHECK(is_exactly(dot(plus, minus, tcgen05), 0x1p-17));
+  const auto below = block_of<E4M3>(127, {0x58, 0x58, 0x01});  // 16, 16, 2^-9
+  CHECK(is_exactly(dot(below, minus, tcgen05), 0.0));
+  CHECK(is_exactly(dot(below, minus, accumulate::exact{}), 0x1p-18));
 }
 
 // DotGeneral is the sum over blocks of Dot; the result is binary32.

@@ -433,19 +433,24 @@ TYPED_TEST(Quantize, TailElementsAreAbsent) {
 }
 
 TYPED_TEST(Quantize, StrictRefusesTails) {
-  const std::vector<float> x = random_matrix(2, 70, 6);
+  // Lines of 70 along rows or down columns; the other extent is a multiple of the block.
+  const std::vector<float> x = random_matrix(64, 70, 6);
   const dynamic_quantizer q = policies(rounding_mode::nearest_even);
-  output out(this->desc, 32, 2, 70);
-  EXPECT_EQ(mxref::quantize(mxref::view(x.data(), 2, 70), out.view(), q, {-1, true}).code,
-            errc::partial_block);
-  EXPECT_TRUE(out.is_untouched());
-  output columns(this->desc, 32, 70, 2);
-  EXPECT_EQ(mxref::quantize(mxref::view(x.data(), 2, 70), columns.view(), q, {0, true}).code,
-            errc::partial_block);
-  EXPECT_TRUE(columns.is_untouched());
-  output exact(this->desc, 35, 2, 70);
-  EXPECT_TRUE(mxref::quantize(mxref::view(x.data(), 2, 70), exact.view(), q, {-1, true}));
-  EXPECT_TRUE(exact == quantized(this->desc, 35, x, 2, 70, q));
+  output rows(this->desc, 32, 64, 70);
+  output columns(this->desc, 32, 70, 64);
+  const auto wide = mxref::view(x.data(), 64, 70);
+  const auto tall = mxref::view(x.data(), 70, 64);
+  EXPECT_EQ(mxref::quantize(wide, rows.view(), q, {-1, true}).code, errc::partial_block);
+  EXPECT_EQ(mxref::quantize(wide, rows.view(), q, {1, true}).code, errc::partial_block);
+  EXPECT_EQ(mxref::quantize(tall, rows.view(), q, {0, true}).code, errc::partial_block);
+  EXPECT_TRUE(rows.is_untouched());
+  EXPECT_TRUE(mxref::quantize(wide, columns.view(), q, {0, true}));
+  output same(this->desc, 32, 70, 64);
+  EXPECT_TRUE(mxref::quantize(tall, same.view(), q, {-1, true}));
+  EXPECT_TRUE(same == quantized(this->desc, 32, x, 70, 64, q));
+  output exact(this->desc, 35, 64, 70);
+  EXPECT_TRUE(mxref::quantize(wide, exact.view(), q, {-1, true}));
+  EXPECT_TRUE(exact == quantized(this->desc, 35, x, 64, 70, q));
 }
 
 TYPED_TEST(Quantize, EmptyMatrices) {
@@ -730,6 +735,8 @@ TYPED_TEST(Quantize, ErrorsTouchNoOutput) {
   }
   mxref::quantized_view wide = out.view();
   wide.format = mxref::bfloat16::desc;
+  EXPECT_EQ(mxref::quantize(in, wide, q).code, errc::unsupported_format);
+  wide.format = mxref::format_desc{0, 0, 0};
   EXPECT_EQ(mxref::quantize(in, wide, q).code, errc::unsupported_format);
   EXPECT_TRUE(out.is_untouched());
 

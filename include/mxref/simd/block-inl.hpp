@@ -22,7 +22,7 @@ MXREF_BEGIN_NAMESPACE
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+#if MXREF_TILE_KERNELS
 
 using block_f64 = hn::ScalableTag<double>;
 using block_f32 = hn::Rebind<float, block_f64>;
@@ -128,7 +128,7 @@ inline void join_kernel(double* high, const double* low, index_t count) {
   }
 }
 
-#endif  // HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+#endif  // MXREF_TILE_KERNELS
 
 }  // namespace HWY_NAMESPACE
 MXREF_END_NAMESPACE

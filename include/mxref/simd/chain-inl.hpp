@@ -26,11 +26,10 @@ inline constexpr bool has_fused_multiply_add = false;
 inline constexpr bool has_fused_multiply_add = HWY_NATIVE_FMA != 0;
 #else
 // Highway before 1.1 does not say; its x86 targets from AVX2 on and NEON have it.
-inline constexpr bool has_fused_multiply_add =
-    (HWY_TARGET & (HWY_SSSE3 | HWY_SSE4)) == 0 && HWY_TARGET != HWY_EMU128;
+inline constexpr bool has_fused_multiply_add = (HWY_TARGET & (HWY_SSSE3 | HWY_SSE4)) == 0;
 #endif
 
-#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+#if MXREF_TILE_KERNELS
 
 using chain_f32 = hn::ScalableTag<float>;
 using chain_f64 = hn::ScalableTag<double>;
@@ -121,7 +120,7 @@ inline void chain_kernel(const float* HWY_RESTRICT a, const float* HWY_RESTRICT 
   }
 }
 
-#endif  // HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+#endif  // MXREF_TILE_KERNELS
 
 }  // namespace HWY_NAMESPACE
 MXREF_END_NAMESPACE

@@ -17,3 +17,12 @@
 
 // Outside the guard: Highway includes itself anew for every target.
 #include "hwy/highway.h"
+
+// Tile kernels need vectors of a fixed size, and binary64 to binary32 that overflows to Inf, which
+// Highway's emulated target does not do: it gives the largest finite number.
+#undef MXREF_TILE_KERNELS
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128 || HWY_HAVE_SCALABLE
+#define MXREF_TILE_KERNELS 0
+#else
+#define MXREF_TILE_KERNELS 1
+#endif

@@ -19,8 +19,8 @@ HWY_BEFORE_NAMESPACE();
 MXREF_BEGIN_NAMESPACE
 namespace HWY_NAMESPACE {
 
-/// The table of this target. Targets without fixed-size vectors have no tile kernels: their
-/// functions are null, and the scalar core computes products.
+/// The table of this target. Where there are no tile kernels their functions are null, and the
+/// scalar core computes products.
 inline simd::kernel_table make_kernel_table() {
   simd::kernel_table t{};
   t.target = hwy::TargetName(HWY_TARGET);
@@ -28,7 +28,7 @@ inline simd::kernel_table make_kernel_table() {
   t.quantize = quantize_kernel;
   t.decode = decode_kernel;
   t.apply_scales = apply_scales_kernel;
-#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+#if MXREF_TILE_KERNELS
   const int lanes = static_cast<int>(hn::Lanes(hn::ScalableTag<float>()));
   t.chain_rows = chain_tile_rows;
   t.chain_cols = chain_tile_vectors * lanes;

@@ -21,7 +21,7 @@ MXREF_BEGIN_NAMESPACE
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+#if MXREF_TILE_KERNELS
 
 using window_f64 = hn::ScalableTag<double>;
 using window_i64 = hn::RebindToSigned<window_f64>;
@@ -131,7 +131,7 @@ inline void window_kernel(const simd::window_operands& o, float* c) {
   }
 }
 
-#endif  // HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+#endif  // MXREF_TILE_KERNELS
 
 }  // namespace HWY_NAMESPACE
 MXREF_END_NAMESPACE
