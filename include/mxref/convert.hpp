@@ -35,7 +35,8 @@ inline constexpr format_desc binary32_desc{8, 23, 127, specials::ieee};
 inline constexpr format_desc binary64_desc{11, 52, 1023, specials::ieee};
 
 /// The number that a code stands for, exactly. Bits above the format's width are ignored.
-/// Source: OCP OFP8 5.1, OCP MX 5.3 and 5.4.1. Checked: tests/spec, tests/sweep/golden_test.cpp.
+/// Source: OCP OFP8 5.1, OCP MX 5.3 and 5.4.1. Checked: tests/spec,
+/// tests/sweep/golden_decode_test.cpp.
 MXREF_HD constexpr number to_number(format_desc f, std::uint64_t code) noexcept {
   code &= low_mask(f.total_bits());
   number n;

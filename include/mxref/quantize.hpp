@@ -165,8 +165,9 @@ status check_quantize(const matrix_view<T>& in, const quantized_view& out,
 ///
 /// Shape:   axis -1: in (R, C), out rows R, depth C. axis 0: in (R, C), out rows C, depth R.
 ///          out.codes: depth bytes per row; out.scales: ceil(depth / block) bytes per row.
-/// Errors:  shape_mismatch (block < 1, axis not in -1, 0, 1, elements over 8 bits), partial_block
-///          in strict mode, unrepresentable_nan. Nothing is written then. Allocates nothing.
+/// Errors:  shape_mismatch (block < 1, axis not in -1, 0, 1), unsupported_format (elements over 8
+///          bits), partial_block in strict mode, unrepresentable_nan. Nothing is written then.
+///          Allocates nothing.
 /// Source:  OCP MX 6.3. A tail's missing elements are absent: they do not enter amax.
 template <class T, class... Policies>
 status quantize(matrix_view<T> in, const quantized_view& out, const quantizer<Policies...>& q = {},

@@ -89,10 +89,12 @@ std::uint64_t encode(float x, const row_policy& p) {
 
 /// The code of a magnitude in 2^-127..2^128, rounded down or up; 255 means too large.
 std::uint64_t floor_code(double mag) {
+  if (std::isinf(mag)) return 0xFF;
   return mag < 0x1p-127 ? 0 : static_cast<std::uint64_t>(std::ilogb(mag) + 127);
 }
 std::uint64_t ceil_code(double mag) {
   const std::uint64_t code = floor_code(mag);
+  if (code == 0xFF) return code;
   return code + (mag > std::ldexp(1.0, static_cast<int>(code) - 127) ? 1 : 0);
 }
 
@@ -124,7 +126,7 @@ std::optional<divergence> find_divergence(const row_policy& p, float x) {
       // rounds to nothing.
       if (!negative || std::isnan(x)) break;
       const std::uint64_t inward = floor_code(mag);
-      const std::uint64_t outward = std::isinf(mag) ? 0xFF : ceil_code(mag);
+      const std::uint64_t outward = ceil_code(mag);
       const bool ties_up = mag >= std::ldexp(1.5, static_cast<int>(inward) - 127);
       const std::uint64_t nearest = ties_up ? outward : inward;
       std::uint64_t documented = 0;
@@ -144,7 +146,6 @@ std::optional<divergence> find_divergence(const row_policy& p, float x) {
         default:
           documented = magnitude_code = nearest;
       }
-      if (std::isinf(x)) documented = magnitude_code = 0xFF;
       const bool vanishes = mag < 0x1p-127 && p.rounding != rounding_mode::down &&
                             (p.rounding == rz || p.rounding == up || mag <= 0x1p-128);
       const std::uint64_t code = vanishes ? 0 : magnitude_code | 0x80;
