@@ -18,7 +18,7 @@ function(mxref_add_checks)
   find_program(MXREF_DOXYGEN doxygen)
   mark_as_advanced(MXREF_SH MXREF_CLANG_FORMAT MXREF_CLANG_TIDY MXREF_DOXYGEN)
 
-  foreach(check include_levels line_cap spdx words)
+  foreach(check include_levels line_cap references spdx words)
     add_test(NAME check.${check} COMMAND ${MXREF_SH} ${mxref_checks_dir}/${check}.sh ${root})
     set_tests_properties(check.${check} PROPERTIES LABELS source)
   endforeach()

@@ -94,6 +94,7 @@ END
 # The checks, each as a function of the tree.
 include_levels() { sh "$checks/include_levels.sh" "$tree"; }
 line_cap() { sh "$checks/line_cap.sh" "$tree"; }
+references() { sh "$checks/references.sh" "$tree"; }
 spdx() { sh "$checks/spdx.sh" "$tree"; }
 words() { sh "$checks/words.sh" "$tree"; }
 scalar_umbrella() { "$CMAKE" "-DROOT=$tree" "-DCXX=$CXX" -P "$checks/scalar_umbrella.cmake"; }
@@ -185,6 +186,18 @@ awk 'BEGIN { for (i = 0; i < 395; i++) print "" }' | in_tree include/mxref/simd/
 red line_cap 'simd/one.hpp'
 rm -rf "$tree/include"
 red line_cap 'nothing was checked'
+
+green references
+line '// Checked: tests/gone_test.cpp, by hand' include/mxref/bits.hpp
+red references 'bits.hpp: names tests/gone_test.cpp'
+line 'See `examples/gone.md`.' README.md
+red references 'README.md: names examples/gone.md'
+line '// include/mxref/bits.hpp exists, my/tests/gone.cpp is no file of this tree' include/mxref/bits.hpp
+run references
+[ "$code" = 0 ] || complain "references looks for files of other trees"
+fresh
+find "$tree" -type f -delete
+red references 'nothing was checked'
 
 green spdx
 for file in a.hpp a.cpp a.cuh a.sh a.cmake a.py cmake/CMakeLists.txt; do

@@ -90,7 +90,6 @@ MXREF_HD constexpr std::uint64_t overflow_code(format_desc f, bool negative, boo
     const bool full = o == overflow_mode::saturate_full && f.code == encoding::twos_complement;
     return join_sign(f, negative, f.max_magnitude() + (full && negative ? 1U : 0U));
   }
-  if (f.special == specials::nan_for_minus0) return f.nan_code();
   return join_sign(f, negative, f.has_inf() ? f.inf_magnitude() : f.nan_code());
 }
 
@@ -103,7 +102,7 @@ MXREF_HD constexpr std::uint64_t overflow_code(format_desc f, bool negative, boo
 /// Errors:  none. NaN gives f.nan_code(). A negative number in an unsigned format: policy n.
 /// Source:  OCP OFP8 5.2, OCP MX 6.3; zero signs are kept where the format has them.
 /// Checked: tests/sweep/encode_test.cpp (exhaustive against thresholds),
-/// tests/sweep/golden_test.cpp
+/// tests/sweep/golden_encode_test.cpp
 template <rounding_policy R, overflow_policy O = overflow::saturate,
           negative_policy N = negative::to_nan>
 MXREF_HD constexpr std::uint64_t to_code(format_desc f, number x, R r, O o = {},

@@ -67,7 +67,8 @@ struct gemm_options {
   /// The "block" of two unscaled operands, for the policies that round once a block.
   int block = 32;
   /// With alpha or beta (an epilogue), the accumulator starts at +0 and ends as binary32;
-  /// t = RN(beta * C), D = fma(alpha, acc, t) rounded once to the output format.
+  /// t = RN(beta * C), D = fma(alpha, acc, t) rounded once to the output format (without C:
+  /// D = RN(alpha * acc), zero signs as IEEE 754 multiplies them).
   bool epilogue = false;
   float alpha = 1.0F;
   float beta = 1.0F;
@@ -233,7 +234,8 @@ inline int step_block(const operand_view& a, const operand_view& b,
 ///
 /// Shape:   a (M, K), b (N, K), d and options.c (M, N). Any format pair; a side may be unscaled.
 ///          Scaled sides have one block size; the last block of a row may be short.
-/// Rounds:  as P says. Output formats: what P makes (exact: any; the others: binary32).
+/// Rounds:  as P says. Output formats: what P makes (exact: any; the others: binary32). K = 0
+///          gives C rounded to the output, NaN as 0x7FC00000: no step was taken.
 /// Errors:  shape_mismatch, block_mismatch, unsupported_format, unsupported_output,
 ///          out_of_memory (decoded copies of B and of one row of A); d is untouched then.
 /// Source:  OCP MX 6.1, 6.2 (which leave order and precision to P); C is added first.

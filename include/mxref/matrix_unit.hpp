@@ -138,7 +138,8 @@ struct nvidia_blackwell_tcgen05_mxf8f6f4 : detail::binary32_policy {
     return fp8 ? evidence::public_model : evidence::guess;
   }
   MXREF_HD static constexpr void step(state& s, const chunk& a, const chunk& b) noexcept {
-    s.value = detail::fused_sum_step(fused_sum_desc{32, 25, -133}, s.value, a, b);
+    constexpr fused_sum_desc unit = desc;  // a local: device code has no address of a static member
+    s.value = detail::fused_sum_step(unit, s.value, a, b);
   }
 };
 

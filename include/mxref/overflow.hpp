@@ -26,7 +26,8 @@ struct nonsaturating {
   static constexpr overflow_mode mode = overflow_mode::nonsaturating;
 };
 
-/// As saturate, but a two's complement format uses its most negative code too (INT8: -128).
+/// As saturate, but a two's complement format uses its most negative code too (INT8: -128). A block
+/// that holds it does not requantize to the same bytes: -2 lies a binade above all other elements.
 struct saturate_full {
   static constexpr overflow_mode mode = overflow_mode::saturate_full;
 };

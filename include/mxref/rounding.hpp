@@ -67,7 +67,8 @@ struct down {
 };
 
 /// Von Neumann rounding: an inexact result gets an odd last bit, so that a second rounding to a
-/// format at least two bits narrower gives the same result as a single one.
+/// format at least two bits narrower gives the same result as a single one. Beyond the largest
+/// finite code, an odd one keeps what lies less than an ulp above it; an even one overflows.
 struct to_odd {
   static constexpr rounding_mode mode = rounding_mode::to_odd;
   MXREF_HD constexpr bool away(const discarded& d) const noexcept { return d.inexact() && !d.odd; }
