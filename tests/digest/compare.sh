@@ -42,7 +42,7 @@ done
 
 missing() {
   if [ "$require" = yes ]; then
-    echo "FAILED: $1, and MXREF_REQUIRE_ALL_DIGESTS is on"
+    echo "FAILED: $1, and MXREF_REQUIRE_ALL is on"
     exit 1
   fi
   echo "SKIPPED: $1"

@@ -209,5 +209,7 @@ TEST_P(Product, OrdinaryDataTakesTheTileKernels) {
 }
 
 MXREF_ON_EVERY_TILE_TARGET(Product);
+// Static dispatch may be for a target without tile kernels.
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Product);
 
 }  // namespace

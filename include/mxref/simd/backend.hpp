@@ -18,40 +18,41 @@ namespace simd {
 /// of the scalar functions of the same names, and take an executor.
 template <class Target>
 struct backend {
-  static const char* target() noexcept { return Target::kernels().target; }
+  static const kernel_table& kernels() noexcept { return Target::kernels(); }
+  static const char* target() noexcept { return kernels().target; }
 
   /// backend::gemm(A, B, view(out, M, N), accumulate::exact{}, threads{2})
   template <accumulation_policy P, executor E = serial>
   static status gemm(const operand_view& a, const operand_view& b, const output_view& d, P p = {},
                      const E& e = {}, const gemm_options& options = {}) noexcept {
-    return gemm_with(Target::kernels(), a, b, d, p, e, options);
+    return gemm_with(kernels(), a, b, d, p, e, options);
   }
 
   template <class T, class... Policies, executor E = serial>
   static status quantize(matrix_view<T> in, const quantized_view& out,
                          const quantizer<Policies...>& q, quantize_options options = {},
                          const E& e = {}) noexcept {
-    return quantize_with(Target::kernels(), in, out, q, options, e);
+    return quantize_with(kernels(), in, out, q, options, e);
   }
 
   template <native_float T, executor E = serial>
   static status dequantize(const operand_view& in, matrix_view<T> out, int axis = -1,
                            const E& e = {}) noexcept {
-    return dequantize_with(Target::kernels(), in, out, axis, e);
+    return dequantize_with(kernels(), in, out, axis, e);
   }
 
   /// count numbers to codes in containers of the format (its code_type), without a scale.
   template <executor E = serial>
   static status encode(const float* in, index_t count, format_desc format,
                        const convert_policy& policy, void* codes, const E& e = {}) noexcept {
-    return encode_with(Target::kernels(), in, count, format, policy, codes, e);
+    return encode_with(kernels(), in, count, format, policy, codes, e);
   }
 
   /// count codes in containers of the format to numbers.
   template <executor E = serial>
   static status decode(const void* codes, index_t count, format_desc format, float* out,
                        const E& e = {}) noexcept {
-    return decode_with(Target::kernels(), codes, count, format, out, e);
+    return decode_with(kernels(), codes, count, format, out, e);
   }
 };
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level 5. Static dispatch: native::gemm, native::quantize, ... on the instruction set that the
-// compiler flags of this unit allow. Nothing to link.
+// compiler flags of this unit allow. Nothing to link. With MXREF_NO_HIGHWAY defined, or under
+// -ffast-math, whose kernels would be other functions, native is the scalar core: the same bits.
 #ifndef MXREF_SIMD_NATIVE_HPP_
 #define MXREF_SIMD_NATIVE_HPP_
 
 #include "mxref/config.hpp"
 #include "mxref/simd/backend.hpp"
 
-#if defined(__FAST_MATH__)
+#if defined(__FAST_MATH__) || defined(MXREF_NO_HIGHWAY)
 
-// Fast-math kernels would be other functions. This unit gets the scalar core: the same bits.
 #include "mxref/simd/scalar.hpp"
 
 MXREF_BEGIN_NAMESPACE
