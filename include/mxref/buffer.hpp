@@ -5,6 +5,7 @@
 #define MXREF_BUFFER_HPP_
 
 #include <cstddef>
+#include <cstdint>
 #include <new>
 
 #include "mxref/config.hpp"
@@ -35,6 +36,34 @@ class buffer {
 
  private:
   T* data_ = nullptr;
+};
+
+/// One allocation for many arrays. A plan asks for all of them twice: the first time the pool only
+/// counts, then, after allocate, the same calls in the same order get the memory.
+class memory_pool {
+ public:
+  /// An uninitialised array that starts on a cache line; null while counting.
+  template <class T>
+  T* take(index_t count) noexcept {
+    const std::size_t at = used_;
+    used_ += (static_cast<std::size_t>(count) * sizeof(T) + line - 1) / line * line;
+    return base_ == nullptr ? nullptr : reinterpret_cast<T*>(base_ + at);
+  }
+
+  /// false: no memory.
+  [[nodiscard]] bool allocate() noexcept {
+    if (!bytes_.allocate(static_cast<index_t>(used_ + line))) return false;
+    const std::size_t past_line = reinterpret_cast<std::uintptr_t>(bytes_.data()) % line;
+    base_ = bytes_.data() + (line - past_line) % line;
+    used_ = 0;
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t line = 64;
+  buffer<unsigned char> bytes_;
+  unsigned char* base_ = nullptr;
+  std::size_t used_ = 0;
 };
 
 MXREF_END_NAMESPACE

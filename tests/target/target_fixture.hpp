@@ -56,9 +56,9 @@ class on_target : public testing::TestWithParam<int> {
       current_->original_->decode(codes, n, f, out);
     };
     if (table_.chain == nullptr) return;
-    table_.chain = [](const float* a, const float* b, index_t depth, float* c, index_t stride) {
+    table_.chain = [](const mxref::simd::chain_operands& o, float* c, index_t stride) {
       ++current_->uses_;
-      current_->original_->chain(a, b, depth, c, stride);
+      current_->original_->chain(o, c, stride);
     };
     table_.block = [](mxref::simd::block_mode mode, const mxref::simd::block_operands& o,
                       const mxref::simd::block_state& s) {

@@ -12,7 +12,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "mxref/simd/decode-inl.hpp"
 #include "mxref/simd/highway.hpp"
+#include "mxref/simd/kernels.hpp"
 #include "mxref/view.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -88,35 +90,91 @@ inline constexpr int chain_tile_rows = has_fused_multiply_add ? 6 : 2;
 inline constexpr int chain_tile_vectors = has_fused_multiply_add ? 2 : 1;
 #endif
 
-inline void chain_kernel(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, index_t depth,
-                         float* HWY_RESTRICT c, index_t c_stride) {
+template <int Vectors>
+HWY_INLINE void chain_tile(const simd::chain_operands& o, float* HWY_RESTRICT c, index_t c_stride) {
   const chain_f32 d;
   constexpr int rows = chain_tile_rows;
-  constexpr int vectors = chain_tile_vectors;
   const auto lanes = static_cast<index_t>(hn::Lanes(d));
-  chain_vec acc[rows][vectors];
+  chain_vec acc[rows][Vectors];
+  const float* HWY_RESTRICT b = o.b;
+  const float* a[rows];
   HWY_UNROLL(rows)
   for (int i = 0; i < rows; ++i) {
-    HWY_UNROLL(vectors)
-    for (int j = 0; j < vectors; ++j) acc[i][j] = hn::LoadU(d, c + i * c_stride + j * lanes);
+    a[i] = o.a + i * o.a_stride;
+    HWY_UNROLL(4)
+    for (int j = 0; j < Vectors; ++j) {
+      acc[i][j] = o.first ? hn::Zero(d) : hn::LoadU(d, c + i * c_stride + j * lanes);
+    }
   }
-  for (index_t k = 0; k < depth; ++k) {
-    chain_vec right[vectors];
-    HWY_UNROLL(vectors)
-    for (int j = 0; j < vectors; ++j) right[j] = hn::LoadU(d, b + j * lanes);
+  for (index_t k = 0; k < o.depth; ++k) {
+    chain_vec right[Vectors];
+    HWY_UNROLL(4)
+    for (int j = 0; j < Vectors; ++j) right[j] = hn::LoadU(d, b + j * lanes);
     HWY_UNROLL(rows)
     for (int i = 0; i < rows; ++i) {
-      const chain_vec left = hn::Set(d, a[i]);
-      HWY_UNROLL(vectors)
-      for (int j = 0; j < vectors; ++j) acc[i][j] = fused_multiply_add(left, right[j], acc[i][j]);
+      const chain_vec left = hn::Set(d, a[i][k]);
+      HWY_UNROLL(4)
+      for (int j = 0; j < Vectors; ++j) acc[i][j] = fused_multiply_add(left, right[j], acc[i][j]);
     }
-    a += rows;
-    b += vectors * lanes;
+    b += Vectors * lanes;
   }
   HWY_UNROLL(rows)
   for (int i = 0; i < rows; ++i) {
-    HWY_UNROLL(vectors)
-    for (int j = 0; j < vectors; ++j) hn::StoreU(acc[i][j], d, c + i * c_stride + j * lanes);
+    HWY_UNROLL(4)
+    for (int j = 0; j < Vectors; ++j) {
+      const chain_vec sum = o.last ? canonical(acc[i][j]) : acc[i][j];
+      hn::StoreU(sum, d, c + i * c_stride + j * lanes);
+    }
+  }
+}
+
+inline void chain_kernel(const simd::chain_operands& o, float* c, index_t c_stride) {
+  if (o.vectors == chain_tile_vectors) return chain_tile<chain_tile_vectors>(o, c, c_stride);
+  if constexpr (chain_tile_vectors > 2) {
+    if (o.vectors == 2) return chain_tile<2>(o, c, c_stride);
+  }
+  return chain_tile<1>(o, c, c_stride);
+}
+
+/// The vector of in[0], in[1], in[2], in[3] in its first 128 bits, then of in[4 * stride] and so
+/// on.
+template <class D>
+HWY_INLINE hn::Vec<D> load_blocks(D d, const float* in, index_t stride) {
+  if constexpr (hn::MaxLanes(D()) == 4) {
+    return hn::LoadU(d, in);
+  } else {
+    const hn::Half<D> half;
+    constexpr auto rows = static_cast<index_t>(hn::MaxLanes(D()) / 2);
+    return hn::Combine(d, load_blocks(half, in + rows * stride, stride),
+                       load_blocks(half, in, stride));
+  }
+}
+
+/// Four k of all rows at a time: the 4 x 4 transpositions inside 128 bits make whole columns when
+/// the 128-bit parts of a vector come from every fourth row.
+inline void transpose_kernel(const float* in, index_t in_stride, index_t depth, float* out,
+                             index_t out_stride) {
+  const chain_f32 d;
+  const chain_f64 dd;
+  const auto lanes = static_cast<index_t>(hn::Lanes(d));
+  index_t k = 0;
+  for (; k + 4 <= depth; k += 4) {
+    const chain_vec r0 = load_blocks(d, in + k, in_stride);
+    const chain_vec r1 = load_blocks(d, in + k + in_stride, in_stride);
+    const chain_vec r2 = load_blocks(d, in + k + 2 * in_stride, in_stride);
+    const chain_vec r3 = load_blocks(d, in + k + 3 * in_stride, in_stride);
+    const auto low01 = hn::BitCast(dd, hn::InterleaveLower(d, r0, r1));
+    const auto high01 = hn::BitCast(dd, hn::InterleaveUpper(d, r0, r1));
+    const auto low23 = hn::BitCast(dd, hn::InterleaveLower(d, r2, r3));
+    const auto high23 = hn::BitCast(dd, hn::InterleaveUpper(d, r2, r3));
+    float* to = out + k * out_stride;
+    hn::StoreU(hn::BitCast(d, hn::InterleaveLower(dd, low01, low23)), d, to);
+    hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(dd, low01, low23)), d, to + out_stride);
+    hn::StoreU(hn::BitCast(d, hn::InterleaveLower(dd, high01, high23)), d, to + 2 * out_stride);
+    hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(dd, high01, high23)), d, to + 3 * out_stride);
+  }
+  for (; k < depth; ++k) {
+    for (index_t i = 0; i < lanes; ++i) out[k * out_stride + i] = in[i * in_stride + k];
   }
 }
 

@@ -103,23 +103,23 @@ status dequantize_with(const kernel_table& kernels, const operand_view& in, matr
     if (out.rows != in.rows || out.cols != in.depth) return {errc::shape_mismatch};
     detail::row_scratch<float> scratch(e, in.depth);
     const auto worker_count = static_cast<index_t>(e.size());
-    const std::unique_ptr<std::unique_ptr<row_decoder>[]> decoders(
-        new (std::nothrow) std::unique_ptr<row_decoder>[static_cast<std::size_t>(worker_count)]);
+    const std::unique_ptr<std::unique_ptr<run_decoder>[]> decoders(
+        new (std::nothrow) std::unique_ptr<run_decoder>[static_cast<std::size_t>(worker_count)]);
     if (!scratch.ok() || decoders == nullptr) return {errc::out_of_memory};
     for (index_t w = 0; w < worker_count; ++w) {
       auto& decoder = decoders[static_cast<std::size_t>(w)];
-      decoder.reset(new (std::nothrow) row_decoder(kernels, in));
-      if (decoder == nullptr || !decoder->allocate()) return {errc::out_of_memory};
+      decoder.reset(new (std::nothrow) run_decoder(kernels, in));
+      if (decoder == nullptr || !decoder->allocate(in.depth)) return {errc::out_of_memory};
     }
     detail::for_rows(e, in.rows, in.depth, [&](index_t first, index_t count, index_t worker) {
-      row_decoder& decoder = *decoders[static_cast<std::size_t>(worker)];
+      run_decoder& decoder = *decoders[static_cast<std::size_t>(worker)];
       for (index_t row = first; row < first + count; ++row) {
         if (out.col_stride == 1) {
-          decoder.values(row, out.data + row * out.row_stride);
+          decoder.values(row, 0, in.depth, out.data + row * out.row_stride);
           continue;
         }
         float* numbers = scratch.row(worker);
-        decoder.values(row, numbers);
+        decoder.values(row, 0, in.depth, numbers);
         for (index_t k = 0; k < in.depth; ++k) out(row, k) = numbers[k];
       }
     });

@@ -81,7 +81,7 @@ class block_engine {
            p.blocks.allocate(blocks());
   }
 
-  void pack(row_decoder& decoder, index_t first, index_t count, int n, float* scratch,
+  void pack(run_decoder& decoder, index_t first, index_t count, int n, float* scratch,
             panel& p) const noexcept {
     const operand_view& v = decoder.view();
     const exponent_range all{v.format.quantum_exp(), v.format.emax() + 1};
@@ -96,7 +96,7 @@ class block_engine {
         for (index_t b = 0; b < blocks(); ++b) p.scales.data()[b * n + i] = 0;
         continue;
       }
-      decoder.elements(first + i, scratch);
+      decoder.elements(first + i, 0, depth_, scratch);
       p.finite = p.finite && !any_special(scratch, depth_);
       for (index_t k = 0; k < depth_; ++k) {
         p.values.data()[k * n + i] = static_cast<double>(scratch[k]);
@@ -213,7 +213,7 @@ class window_engine {
            p.scales.allocate(steps() * n);
   }
 
-  void pack(row_decoder& decoder, index_t first, index_t count, int n, float* scratch,
+  void pack(run_decoder& decoder, index_t first, index_t count, int n, float* scratch,
             panel& p) const noexcept {
     const operand_view& v = decoder.view();
     const int emin = v.format.emin();
@@ -227,7 +227,7 @@ class window_engine {
         for (index_t s = 0; s < steps(); ++s) p.scales.data()[s * n + i] = 0;
         continue;
       }
-      decoder.elements(first + i, scratch);
+      decoder.elements(first + i, 0, depth_, scratch);
       p.finite = p.finite && !any_special(scratch, depth_);
       for (index_t k = 0; k < depth_; ++k) {
         const std::uint32_t magnitude = bit_cast<std::uint32_t>(scratch[k]) & 0x7FFFFFFF;

@@ -29,13 +29,13 @@ struct worker {
       : decoder_a(kernels, a), decoder_b(kernels, b), rows_a(a, step), rows_b(b, step) {}
 
   bool allocate(const Engine& engine, index_t depth) noexcept {
-    return decoder_a.allocate() && decoder_b.allocate() && scratch.allocate(depth) &&
+    return decoder_a.allocate(depth) && decoder_b.allocate(depth) && scratch.allocate(depth) &&
            engine.allocate(panel_a, engine.rows()) && rows_a.allocate(engine.rows()) &&
            rows_b.allocate(engine.cols());
   }
 
-  row_decoder decoder_a;
-  row_decoder decoder_b;
+  run_decoder decoder_a;
+  run_decoder decoder_b;
   buffer<float> scratch;
   typename Engine::panel panel_a;
   // For tiles that do not fit the kernel.
@@ -193,9 +193,9 @@ status gemm_with(const kernel_table& kernels, const operand_view& a, const opera
                  const output_view& d, P p, const E& e, const gemm_options& options = {}) noexcept {
   if (const status s = mxref::detail::check_gemm(a, b, d, p, options); !s) return s;
   const int step = p.step_length(mxref::detail::step_block(a, b, options));
-  if (kernels.chain != nullptr && a.depth > 0) {
+  if (kernels.chain != nullptr && a.depth > 0 && a.rows > 0 && b.rows > 0) {
     if constexpr (std::same_as<P, accumulate::fp32_chain>) {
-      return detail::chain_product(kernels, a, b, d, options, e);
+      return detail::chain_product<E>(kernels, a, b, d, options, e).run();
     } else if constexpr (std::same_as<P, accumulate::block_exact_fp32>) {
       const block_engine<block_mode::rounded> engine(kernels, a, b, step);
       return detail::run_tiled(kernels, engine, a, b, d, p, options, step, e);

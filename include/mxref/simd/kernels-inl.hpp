@@ -10,7 +10,8 @@
 
 #include "mxref/simd/block-inl.hpp"
 #include "mxref/simd/chain-inl.hpp"
-#include "mxref/simd/convert-inl.hpp"
+#include "mxref/simd/decode-inl.hpp"
+#include "mxref/simd/encode-inl.hpp"
 #include "mxref/simd/highway.hpp"
 #include "mxref/simd/kernels.hpp"
 #include "mxref/simd/window-inl.hpp"
@@ -28,18 +29,19 @@ inline simd::kernel_table make_kernel_table() {
   t.quantize = quantize_kernel;
   t.decode = decode_kernel;
   t.apply_scales = apply_scales_kernel;
+  t.lanes = static_cast<int>(hn::Lanes(hn::ScalableTag<float>()));
 #if MXREF_TILE_KERNELS
-  const int lanes = static_cast<int>(hn::Lanes(hn::ScalableTag<float>()));
+  t.transpose = transpose_kernel;
   t.chain_rows = chain_tile_rows;
-  t.chain_cols = chain_tile_vectors * lanes;
+  t.chain_vectors = chain_tile_vectors;
   t.chain = chain_kernel;
   t.block_rows = block_tile_rows;
-  t.block_cols = block_tile_vectors * lanes / 2;
+  t.block_cols = block_tile_vectors * t.lanes / 2;
   t.block = block_kernel;
   t.split = split_kernel;
   t.join = join_kernel;
   t.window_rows = window_tile_rows;
-  t.window_cols = lanes;
+  t.window_cols = t.lanes;
   t.window = window_kernel;
 #endif
   return t;

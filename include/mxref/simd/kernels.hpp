@@ -26,6 +26,17 @@ struct convert_policy {
   scale_rule scale = scale_rule::floor;
 };
 
+/// A tile of chain_rows outputs by `vectors` vectors of columns, for `depth` consecutive k.
+struct chain_operands {
+  const float* a = nullptr;  ///< a[i * a_stride + k]
+  index_t a_stride = 0;
+  const float* b = nullptr;  ///< b[k * vectors * lanes + j]
+  int vectors = 0;           ///< 1 .. chain_vectors
+  index_t depth = 0;
+  bool first = false;  ///< starts at +0, else at c
+  bool last = false;   ///< NaN becomes the quiet NaN
+};
+
 /// What the block kernel does with each exact block dot product.
 enum class block_mode {
   rounded,   ///< value += binary32(dot): block_exact_fp32
@@ -81,14 +92,20 @@ struct kernel_table {
   /// Decodes containers of a format to binary32; NaN becomes the quiet NaN.
   void (*decode)(const void* codes, index_t count, format_desc f, float* out);
 
-  /// out[k] *= scale of its block, rounded to binary32.
-  void (*apply_scales)(float* out, index_t count, const std::uint8_t* scales, int block);
+  /// out[i] *= factors[(phase + i) / block], rounded to binary32; NaN becomes the quiet NaN.
+  void (*apply_scales)(float* out, index_t count, const float* factors, int block, int phase);
 
-  /// binary32 fused multiply-adds in increasing k on a full tile of chain_rows x chain_cols:
-  /// a[k * chain_rows + i], b[k * chain_cols + j], c[i * c_stride + j].
+  /// Binary32 numbers in a vector. The widths of tiles are multiples of it.
+  int lanes;
+
+  /// out[k * out_stride + i] = in[i * in_stride + k] for i below lanes and k below depth.
+  void (*transpose)(const float* in, index_t in_stride, index_t depth, float* out,
+                    index_t out_stride);
+
+  /// binary32 fused multiply-adds in increasing k, onto c[i * c_stride + j].
   int chain_rows;
-  int chain_cols;
-  void (*chain)(const float* a, const float* b, index_t depth, float* c, index_t c_stride);
+  int chain_vectors;
+  void (*chain)(const chain_operands& o, float* c, index_t c_stride);
 
   int block_rows;
   int block_cols;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Level 5. Rows of an operand decoded and laid out for the tile kernels.
+// Level 5. Parts of an operand decoded to binary32 for the kernels.
 #ifndef MXREF_SIMD_PACK_HPP_
 #define MXREF_SIMD_PACK_HPP_
 
@@ -24,53 +24,118 @@ constexpr bool has_lane_decoder(format_desc f) noexcept {
   return f.emin() >= -126 || f.code == encoding::exponent_only;
 }
 
-/// Decodes rows of one operand to binary32, with or without their scales.
-class row_decoder {
+/// Asks for the memory that is read soon; nothing where the compiler has no such request.
+inline void prefetch(const void* p, index_t bytes) noexcept {
+#if defined(__GNUC__)
+  for (index_t i = 0; i < bytes; i += 64) __builtin_prefetch(static_cast<const char*>(p) + i);
+#else
+  static_cast<void>(p);
+  static_cast<void>(bytes);
+#endif
+}
+
+/// Decodes runs of one operand to binary32, with or without their scales: along a row, or down a
+/// column where the codes of a column are neighbours (a transposed operand).
+class run_decoder {
  public:
-  row_decoder(const kernel_table& kernels, const operand_view& view) noexcept
-      : kernels_(kernels), view_(view) {}
+  run_decoder(const kernel_table& kernels, const operand_view& view) noexcept
+      : kernels_(kernels), view_(view), bytes_(container_bytes(view.format)) {}
 
-  bool allocate() noexcept { return codes_.allocate(4 * view_.depth); }
-
-  /// Elements alone; exact.
-  void elements(index_t row, float* out) noexcept {
-    const index_t bytes = container_bytes(view_.format);
-    const void* codes = static_cast<const std::uint8_t*>(view_.codes) + row * view_.row_bytes;
-    if (!has_lane_decoder(view_.format)) {
-      for (index_t k = 0; k < view_.depth; ++k) {
-        out[k] = from_number<float>(to_number(view_.format, view_.code(row, k)));
-      }
-      return;
-    }
-    if (view_.storage != code_storage::containers || view_.col_bytes != bytes) {
-      for (index_t k = 0; k < view_.depth; ++k) {
-        store_code(codes_.data() + k * bytes, bytes, view_.code(row, k));
-      }
-      codes = codes_.data();
-    }
-    kernels_.decode(codes, view_.depth, view_.format, out);
+  /// Room for runs of up to `longest` codes.
+  bool allocate(index_t longest) noexcept {
+    return codes_.allocate(4 * longest) && factors_.allocate(longest) &&
+           factor_codes_.allocate(longest);
   }
 
-  /// Element times scale, rounded to binary32.
-  void values(index_t row, float* out) noexcept {
-    elements(row, out);
+  /// Whether columns are contiguous, so that runs down them are the fast ones.
+  bool by_columns() const noexcept {
+    return view_.storage == code_storage::containers && view_.row_bytes == bytes_ &&
+           view_.col_bytes != bytes_;
+  }
+
+  /// Elements (row, from) .. (row, from + count - 1) without their scales; exact.
+  void elements(index_t row, index_t from, index_t count, float* out) noexcept {
+    if (view_.storage == code_storage::containers) {
+      run(at(row, from), view_.col_bytes, count, out);
+    } else {
+      for (index_t k = 0; k < count; ++k) {
+        codes_[k] = static_cast<std::uint8_t>(view_.code(row, from + k));
+      }
+      run(codes_.data(), bytes_, count, out);
+    }
+  }
+
+  /// The same times their scales, rounded to binary32.
+  void values(index_t row, index_t from, index_t count, float* out) noexcept {
+    elements(row, from, count, out);
     if (!view_.scaled()) return;
-    if (view_.scale_format == E8M0::desc) {
-      kernels_.apply_scales(out, view_.depth, view_.scales + row * view_.scale_row_bytes,
-                            view_.block);
-      return;
+    const index_t first = from / view_.block;
+    const index_t blocks = (from + count - 1) / view_.block - first + 1;
+    factors(view_.scales + row * view_.scale_row_bytes + first, 1, blocks);
+    kernels_.apply_scales(out, count, factors_.data(), view_.block,
+                          static_cast<int>(from % view_.block));
+  }
+
+  /// Values (from, k) .. (from + count - 1, k), of a containers operand.
+  void column_values(index_t from, index_t k, index_t count, float* out) noexcept {
+    if (k + ahead < view_.depth) prefetch(at(from, k + ahead), count * bytes_);
+    run(at(from, k), view_.row_bytes, count, out);
+    if (!view_.scaled()) return;
+    // The factors of the last call serve the rest of the block.
+    if (const index_t b = k / view_.block; b != block_ || from != first_) {
+      factors(view_.scales + from * view_.scale_row_bytes + b, view_.scale_row_bytes, count);
+      block_ = b;
+      first_ = from;
     }
-    for (index_t k = 0; k < view_.depth; ++k) {
-      out[k] = from_number<float>(operand_number(view_, row, k));
-    }
+    kernels_.apply_scales(out, count, factors_.data(), 1, 0);
   }
 
   const operand_view& view() const noexcept { return view_; }
 
  private:
+  static constexpr index_t ahead = 16;  ///< columns
+
+  const std::uint8_t* at(index_t row, index_t k) const noexcept {
+    return static_cast<const std::uint8_t*>(view_.codes) + row * view_.row_bytes +
+           k * view_.col_bytes;
+  }
+
+  void run(const std::uint8_t* codes, index_t stride, index_t count, float* out) noexcept {
+    if (stride != bytes_ && codes != codes_.data()) {
+      for (index_t i = 0; i < count; ++i) {
+        std::memcpy(codes_.data() + i * bytes_, codes + i * stride,
+                    static_cast<std::size_t>(bytes_));
+      }
+      codes = codes_.data();
+    }
+    decode(codes, count, view_.format, out);
+  }
+
+  void factors(const std::uint8_t* codes, index_t stride, index_t count) noexcept {
+    for (index_t i = 0; i < count; ++i) factor_codes_[i] = codes[i * stride];
+    decode(factor_codes_.data(), count, view_.scale_format, factors_.data());
+  }
+
+  void decode(const std::uint8_t* codes, index_t count, format_desc f, float* out) const noexcept {
+    if (has_lane_decoder(f)) {
+      kernels_.decode(codes, count, f, out);
+    } else {
+      operand_view v;
+      v.format = f;
+      v.codes = codes;
+      v.col_bytes = container_bytes(f);
+      for (index_t i = 0; i < count; ++i) out[i] = from_number<float>(to_number(f, v.code(0, i)));
+    }
+  }
+
   const kernel_table& kernels_;
   operand_view view_;
+  index_t bytes_;
   buffer<std::uint8_t> codes_;
+  buffer<std::uint8_t> factor_codes_;
+  buffer<float> factors_;
+  index_t block_ = -1;  ///< block and first row of factors_, as column_values left them
+  index_t first_ = 0;
 };
 
 /// True if any number is NaN or Inf.

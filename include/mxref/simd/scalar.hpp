@@ -66,9 +66,10 @@ struct scalar_target {
     }
   }
 
-  static void apply_scales(float* out, index_t count, const std::uint8_t* scales, int block) {
-    for (index_t k = 0; k < count; ++k) {
-      out[k] = from_number<float>(scaled(to_number(out[k]), E8M0{scales[k / block]}.to_number()));
+  static void apply_scales(float* out, index_t count, const float* factors, int block, int phase) {
+    for (index_t i = 0; i < count; ++i) {
+      const float factor = factors[(phase + i) / block];
+      out[i] = from_number<float>(scaled(to_number(out[i]), to_number(factor)));
     }
   }
 };

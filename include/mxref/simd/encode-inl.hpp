@@ -1,42 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Level 5, per target. encode, quantize and decode on lanes, restating the scalar core with integer
-// lanes. Checked against it, for every target: tests/target/convert_test.cpp
+// Level 5, per target. Binary32 to codes on lanes, restating the scalar core with integer lanes.
+// Checked against it, for every target: tests/target/convert_test.cpp
 
-#if defined(MXREF_SIMD_CONVERT_INL_) == defined(HWY_TARGET_TOGGLE)
-#ifdef MXREF_SIMD_CONVERT_INL_
-#undef MXREF_SIMD_CONVERT_INL_
+#if defined(MXREF_SIMD_ENCODE_INL_) == defined(HWY_TARGET_TOGGLE)
+#ifdef MXREF_SIMD_ENCODE_INL_
+#undef MXREF_SIMD_ENCODE_INL_
 #else
-#define MXREF_SIMD_CONVERT_INL_
+#define MXREF_SIMD_ENCODE_INL_
 #endif
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
-#include "mxref/binary32.hpp"
 #include "mxref/quantize.hpp"
-#include "mxref/simd/kernels.hpp"
+#include "mxref/simd/decode-inl.hpp"
 #include "mxref/simd/highway.hpp"
+#include "mxref/simd/kernels.hpp"
 
 HWY_BEFORE_NAMESPACE();
 MXREF_BEGIN_NAMESPACE
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-using f32_tag = hn::ScalableTag<float>;
-using i32_tag = hn::ScalableTag<std::int32_t>;
-using u32_tag = hn::ScalableTag<std::uint32_t>;
-using f32_vec = hn::Vec<f32_tag>;
-using i32_vec = hn::Vec<i32_tag>;
-using u32_vec = hn::Vec<u32_tag>;
-using u32_mask = hn::Mask<u32_tag>;
-
-/// NaN becomes the quiet NaN 0x7FC00000.
-HWY_INLINE f32_vec canonical(f32_vec x) {
-  const f32_tag df;
-  const u32_tag du;
-  return hn::IfThenElse(hn::IsNaN(x), hn::BitCast(df, hn::Set(du, binary32_nan)), x);
-}
 
 /// A format and its policies spread over lanes; made once for a row.
 template <rounding_mode Mode>
@@ -261,114 +246,6 @@ inline void quantize_kernel(const float* in, index_t count, format_desc f, int b
   with_rounding(p.rounding, [&]<rounding_mode Mode>() HWY_ATTR {
     quantize_row<Mode>(in, count, f, block, p, codes, scales);
   });
-}
-
-/// A format spread over lanes for decoding; see to_number.
-class decoder {
- public:
-  explicit decoder(format_desc f) noexcept : format_(f) {}
-
-  HWY_INLINE f32_vec operator()(u32_vec code) const {
-    const u32_tag du;
-    const i32_tag di;
-    const f32_tag df;
-    code = hn::And(code, set(low_mask(format_.total_bits())));
-    const auto negative = hn::Ne(hn::And(code, set(format_.sign_code())), hn::Zero(du));
-    if (format_.code == encoding::twos_complement) {
-      const i32_vec value = hn::BitCast(
-          di, hn::Sub(code, hn::IfThenElseZero(negative, set(format_.sign_code() << 1))));
-      return hn::Mul(hn::ConvertTo(df, value), power_of_two(format_.quantum_exp()));
-    }
-    const u32_vec mag = hn::And(code, set(low_mask(format_.magnitude_bits())));
-    const auto subnormal = hn::Lt(mag, set(std::uint64_t{1} << format_.man_bits));
-    // Subnormals are small integers; others move their exponent field to binary32's bias.
-    const f32_vec small =
-        hn::Mul(hn::ConvertTo(df, hn::BitCast(di, mag)), power_of_two(format_.quantum_exp()));
-    const u32_vec moved =
-        hn::Add(hn::Shl(mag, set(static_cast<std::uint64_t>(23 - format_.man_bits))),
-                set(static_cast<std::uint64_t>(127 - format_.bias) << 23));
-    u32_vec bits = hn::IfThenElse(subnormal, hn::BitCast(du, small), moved);
-    if (format_.code == encoding::exponent_only) {  // no zero: code 0 is 2^-127, a subnormal
-      bits = hn::IfThenElse(subnormal, hn::Set(du, 0x00400000U), moved);
-    }
-    const u32_vec all_ones = set(low_mask(format_.magnitude_bits()));
-    const u32_vec nan = hn::Set(du, 0x7FC00000U);
-    if (format_.special == specials::ieee) {
-      const u32_vec inf = set(format_.inf_magnitude());
-      bits = hn::IfThenElse(hn::Eq(mag, inf), hn::Set(du, 0x7F800000U), bits);
-      const auto is_nan = hn::Gt(mag, inf);
-      const u32_vec sign = hn::IfThenElseZero(negative, hn::Set(du, 0x80000000U));
-      return hn::BitCast(df, hn::IfThenElse(is_nan, nan, hn::Or(bits, sign)));
-    }
-    bits = hn::Or(bits, hn::IfThenElseZero(negative, hn::Set(du, 0x80000000U)));
-    if (format_.special == specials::nan_only) {
-      bits = hn::IfThenElse(hn::Eq(mag, all_ones), nan, bits);
-    } else if (format_.special == specials::nan_for_minus0) {
-      bits = hn::IfThenElse(hn::Eq(code, set(format_.sign_code())), nan, bits);
-    }
-    return hn::BitCast(df, bits);
-  }
-
- private:
-  static HWY_INLINE u32_vec set(std::uint64_t value) {
-    return hn::Set(u32_tag(), static_cast<std::uint32_t>(value));
-  }
-  static HWY_INLINE f32_vec power_of_two(int exp) {
-    const number n{1, exp, false, number_class::finite};
-    return hn::Set(f32_tag(), from_number<float>(n));
-  }
-
-  format_desc format_;
-};
-
-HWY_INLINE u32_vec load_codes(int bytes, const void* codes, index_t at) {
-  const u32_tag du;
-  switch (bytes) {
-    case 1:
-      return hn::PromoteTo(du, hn::LoadU(hn::Rebind<std::uint8_t, u32_tag>(),
-                                         static_cast<const std::uint8_t*>(codes) + at));
-    case 2:
-      return hn::PromoteTo(du, hn::LoadU(hn::Rebind<std::uint16_t, u32_tag>(),
-                                         static_cast<const std::uint16_t*>(codes) + at));
-    default:
-      return hn::LoadU(du, static_cast<const std::uint32_t*>(codes) + at);
-  }
-}
-
-inline void decode_kernel(const void* codes, index_t count, format_desc f, float* out) {
-  const f32_tag df;
-  const auto lanes = static_cast<index_t>(hn::Lanes(df));
-  const int bytes = static_cast<int>(container_bytes(f));
-  const decoder to_floats(f);
-  index_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    hn::StoreU(to_floats(load_codes(bytes, codes, i)), df, out + i);
-  }
-  if (i >= count) return;
-  HWY_ALIGN std::uint32_t tail[HWY_MAX_BYTES / sizeof(float)] = {};
-  HWY_ALIGN float numbers[HWY_MAX_BYTES / sizeof(float)];
-  std::memcpy(tail, static_cast<const std::uint8_t*>(codes) + i * bytes,
-              static_cast<std::size_t>((count - i) * bytes));
-  hn::Store(to_floats(load_codes(bytes, tail, 0)), df, numbers);
-  std::memcpy(out + i, numbers, static_cast<std::size_t>(count - i) * sizeof(float));
-}
-
-inline void apply_scales_kernel(float* out, index_t count, const std::uint8_t* scales, int block) {
-  const f32_tag df;
-  const auto lanes = static_cast<index_t>(hn::Lanes(df));
-  for (index_t k = 0; k < count; k += block) {
-    const index_t n = count - k < block ? count - k : block;
-    const float scale = decode(E8M0{scales[k / block]});
-    index_t i = 0;
-    for (; i + lanes <= n; i += lanes) {
-      float* p = out + k + i;
-      hn::StoreU(canonical(hn::Mul(hn::LoadU(df, p), hn::Set(df, scale))), df, p);
-    }
-    for (; i < n; ++i) {
-      float* p = out + k + i;
-      *p = from_number<float>(scaled(to_number(*p), to_number(scale)));
-    }
-  }
 }
 
 }  // namespace HWY_NAMESPACE
