@@ -30,7 +30,11 @@ operand make_operand(generator& r, format_desc f, index_t rows, index_t depth, i
   v.storage = dense ? mxref::code_storage::dense : mxref::code_storage::containers;
   v.col_bytes = width * (below(r, 5) == 0 ? 2 : 1);
   v.row_bytes = depth * v.col_bytes + below(r, 3);
-  o.codes.resize(static_cast<std::size_t>(rows * v.row_bytes + 5));
+  if (!dense && below(r, 4) == 0) {  // transposed: columns are contiguous
+    v.row_bytes = width;
+    v.col_bytes = rows * width + below(r, 3) * width;
+  }
+  o.codes.resize(static_cast<std::size_t>(rows * v.row_bytes + depth * v.col_bytes + 5));
   const int offset = below(r, 4);  // unaligned
   const float unit = static_cast<float>(1 << std::min(f.emax(), 6));
   for (index_t row = 0; row < rows; ++row) {
@@ -182,6 +186,20 @@ TEST_P(Product, EqualsTheScalarOneForLargeShapes) {
   count_tiles_only();
   generator r(13);
   for (int i = 0; i < 2; ++i) random_product(r, 300, true);
+}
+
+TEST_P(Product, EqualsTheScalarOneForDeepTallAndWideShapes) {
+  count_tiles_only();
+  generator r(15);
+  const index_t shapes[][3] = {{20, 150, 2100}, {1100, 20, 40}, {3, 700, 70}, {2, 100, 90000}};
+  for (const auto& shape : shapes) {
+    for (int i = 0; i < 3; ++i) {
+      const auto f = all_formats[i == 0 ? 9 : below(r, 10)].desc;  // binary32 first
+      const operand a = make_operand(r, f, shape[0], shape[2], 0, data_kind::raw_finite);
+      const operand b = make_operand(r, f, shape[1], shape[2], 32, data_kind::normal);
+      compare(r, a, b, accumulate::fp32_chain{}, {});
+    }
+  }
 }
 
 /// A kernel must be used where it can be, not only where it must not.
