@@ -66,7 +66,7 @@ class encoder {
     const i32_vec e_capped = hn::Min(e, hn::Set(di, format_.emax() + 1));
     const u32_vec base = hn::Shl(hn::BitCast(du, hn::Sub(e_capped, hn::Set(di, format_.emin()))),
                                  hn::Set(du, static_cast<std::uint32_t>(format_.man_bits)));
-    u32_vec mag = hn::Add(round(sig, shift, format_.has_sign() ? sign : hn::Zero(du)), base);
+    u32_vec mag = hn::Add(rounded(sig, shift, format_.has_sign() ? sign : hn::Zero(du)), base);
     const auto zero = hn::Eq(mag_bits, hn::Zero(du));
     mag = hn::IfThenZeroElse(zero, mag);
     if (format_.code == encoding::exponent_only) {
@@ -76,7 +76,7 @@ class encoder {
   }
 
  private:
-  HWY_INLINE static u32_vec round(u32_vec sig, u32_vec shift, u32_vec sign) {
+  HWY_INLINE static u32_vec rounded(u32_vec sig, u32_vec shift, u32_vec sign) {
     const u32_tag du;
     const u32_vec one = hn::Set(du, 1U);
     const u32_vec unit = hn::Shl(one, shift);
