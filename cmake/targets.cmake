@@ -2,8 +2,7 @@
 # mxref::mxref has no dependency and sets no flag: only an include directory and the language level.
 add_library(mxref INTERFACE)
 add_library(mxref::mxref ALIAS mxref)
-target_include_directories(mxref INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
-                                           $<INSTALL_INTERFACE:include>)
+target_include_directories(mxref INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
 target_compile_features(mxref INTERFACE cxx_std_20)
 
 # The warnings under which mxref's own tests, tools and headers are compiled. Never part of a public target.

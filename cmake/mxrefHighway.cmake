@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+# Defines mxref::highway, Highway 1.0.3 or newer from its CMake package or from pkg-config, or defines
+# nothing where there is none. Used by mxref's own build and, installed, by find_package(mxref).
+if(NOT TARGET mxref::highway)
+  if(NOT TARGET hwy::hwy)
+    find_package(hwy 1.0.3 CONFIG QUIET)
+  endif()
+  if(NOT TARGET hwy::hwy)
+    find_package(PkgConfig QUIET)
+    if(PKG_CONFIG_FOUND)
+      pkg_check_modules(mxref_hwy QUIET IMPORTED_TARGET libhwy>=1.0.3)
+    endif()
+  endif()
+  foreach(mxref_candidate hwy::hwy PkgConfig::mxref_hwy)
+    if(TARGET ${mxref_candidate})
+      add_library(mxref::highway INTERFACE IMPORTED)
+      target_link_libraries(mxref::highway INTERFACE ${mxref_candidate})
+      break()
+    endif()
+  endforeach()
+  unset(mxref_candidate)
+endif()
