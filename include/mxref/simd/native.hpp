@@ -2,6 +2,8 @@
 // Level 5. Static dispatch: native::gemm, native::quantize, ... on the instruction set that the
 // compiler flags of this unit allow. Nothing to link. With MXREF_NO_HIGHWAY defined, or under
 // -ffast-math, whose kernels would be other functions, native is the scalar core: the same bits.
+// Highway bears macros named min and max; where a user's header defines others, such as abs,
+// mxref/simd/highway.hpp goes before it.
 #ifndef MXREF_SIMD_NATIVE_HPP_
 #define MXREF_SIMD_NATIVE_HPP_
 
