@@ -174,46 +174,6 @@ HWY_INLINE void encode_run(const encoder<Mode>& to_codes, const float* in, index
               static_cast<std::size_t>((count - i) * bytes));
 }
 
-/// The binary32 pattern of the largest magnitude; any NaN counts above Inf, any Inf above numbers.
-HWY_INLINE std::uint32_t max_magnitude_bits(const float* in, index_t count) {
-  const f32_tag df;
-  const u32_tag du;
-  const auto lanes = static_cast<index_t>(hn::Lanes(df));
-  const u32_vec mask = hn::Set(du, 0x7FFFFFFFU);
-  u32_vec top = hn::Zero(du);
-  index_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    top = hn::Max(top, hn::And(hn::BitCast(du, hn::LoadU(df, in + i)), mask));
-  }
-  std::uint32_t result = hn::GetLane(hn::MaxOfLanes(du, top));
-  for (; i < count; ++i) {
-    const std::uint32_t bits = bit_cast<std::uint32_t>(in[i]) & 0x7FFFFFFFU;
-    if (result < bits) result = bits;
-  }
-  return result;
-}
-
-template <rounding_mode Mode>
-HWY_INLINE void quantize_row(const float* in, index_t count, format_desc f, int block,
-                             const simd::convert_policy& p, std::uint8_t* codes,
-                             std::uint8_t* scales) {
-  const encoder<Mode> to_codes(f, p);
-  for (index_t k = 0; k < count; k += block) {
-    const index_t n = count - k < block ? count - k : block;
-    const std::uint32_t top = max_magnitude_bits(in + k, n);
-    E8M0 scale;
-    if (top >= 0x7F800000U) {  // NaN or Inf: the policies of the core
-      const quantizer<scale::floor, rounding::dynamic, overflow::dynamic, nan::dynamic> q{
-          {}, {p.rounding}, {p.overflow}, {p.on_nan}};
-      quantize_block(in + k, 1, static_cast<int>(n), f, q, scale, codes + k);
-    } else {
-      scale = scale::floor{}(to_number(binary32_desc, top), f);
-      encode_run(to_codes, in + k, n, scale.to_number().exp, 1, codes + k);
-    }
-    scales[k / block] = scale.code;
-  }
-}
-
 /// Calls f.operator()<Mode>() for the mode at hand.
 template <class F>
 HWY_INLINE void with_rounding(rounding_mode mode, F&& f) {
@@ -237,14 +197,6 @@ inline void encode_kernel(const float* in, index_t count, format_desc f,
                           const simd::convert_policy& p, void* codes) {
   with_rounding(p.rounding, [&]<rounding_mode Mode>() HWY_ATTR {
     encode_run(encoder<Mode>(f, p), in, count, 0, static_cast<int>(container_bytes(f)), codes);
-  });
-}
-
-inline void quantize_kernel(const float* in, index_t count, format_desc f, int block,
-                            const simd::convert_policy& p, std::uint8_t* codes,
-                            std::uint8_t* scales) {
-  with_rounding(p.rounding, [&]<rounding_mode Mode>() HWY_ATTR {
-    quantize_row<Mode>(in, count, f, block, p, codes, scales);
   });
 }
 

@@ -12,6 +12,7 @@
 #include "mxref/simd/chain-inl.hpp"
 #include "mxref/simd/decode-inl.hpp"
 #include "mxref/simd/encode-inl.hpp"
+#include "mxref/simd/quantize-inl.hpp"
 #include "mxref/simd/highway.hpp"
 #include "mxref/simd/kernels.hpp"
 #include "mxref/simd/window-inl.hpp"
