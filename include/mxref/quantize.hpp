@@ -31,11 +31,12 @@ struct quantizer {
 
 /// Which axis of a matrix the blocks run along, and what happens to a last, short block.
 struct quantize_options {
-  int axis = -1;  ///< -1 or 1: along rows; 0: down columns, the result is stored K-major (C, R)
+  int axis = -1;  ///< -1 or 1: along rows; 0: down columns, the result is a K-major (C, R) operand
   bool strict = false;  ///< refuse a length that is not a multiple of the block
 };
 
-/// Where a matrix goes: K-major codes, one per byte, and scale codes.
+/// Where a matrix goes: codes of a K-major operand, one per byte, and scale codes. With axis 0,
+/// code_row_bytes = 1 and code_col_bytes = C leave the codes in the order of the source (R, C).
 struct quantized_view {
   format_desc format{};
   int block = 32;
@@ -43,6 +44,7 @@ struct quantized_view {
   index_t code_row_bytes = 0;
   std::uint8_t* scales = nullptr;
   index_t scale_row_bytes = 0;
+  index_t code_col_bytes = 1;  ///< distance between codes of an operand's row
 };
 
 namespace detail {
@@ -78,11 +80,31 @@ MXREF_HD constexpr block_amax find_amax(const T* x, index_t stride, int count) n
   return result;
 }
 
+/// The scale of a block by a quantizer's policies: NaN when the block is poisoned.
+template <class... Policies>
+MXREF_HD constexpr E8M0 choose_scale(const block_amax& found, format_desc format,
+                                     const quantizer<Policies...>& q) noexcept {
+  const nan_mode mode = q.on_nan.mode;
+  if ((mode != nan_mode::finite && found.has_nan) || (mode == nan_mode::poison && found.has_inf)) {
+    return E8M0{E8M0::desc.nan_code()};
+  }
+  return mode == nan_mode::gfloat_inf && found.has_inf ? E8M0{254} : q.scale(found.amax, format);
+}
+
+/// The code of one number under a scale; 0 under a NaN scale.
+template <class... Policies>
+MXREF_HD constexpr std::uint8_t encode_scaled(number x, const number& scale, format_desc format,
+                                              const quantizer<Policies...>& q) noexcept {
+  if (scale.is_nan()) return 0;
+  x.exp -= scale.exp;
+  return static_cast<std::uint8_t>(to_code(format, x, q.rounding, q.overflow));
+}
+
 /// Quantizes one block of count numbers, x[0], x[stride], ...
 ///
-/// Units:   in: real values; scale: code of 2^s; codes[i]: element code, one per byte.
-/// Rounds:  each element once, x * 2^-s to the element format.
-/// Errors:  none; under nan::finite a format without NaN must not be given one (its nan_code()
+/// Units:   in: real values; scale: code of 2^s; codes[i * code_stride]: element code, one per
+/// byte. Rounds:  each element once, x * 2^-s to the element format. Errors:  none; under
+/// nan::finite a format without NaN must not be given one (its nan_code()
 ///          would be stored), which the callers below refuse.
 /// Source:  OCP MX 6.3. Left open there and decided by policy: NaN and Inf (P), s outside
 ///          -127..127 (clamped), zero block (scale code 0, signs kept), -2 in MXINT8 (O).
@@ -90,24 +112,11 @@ MXREF_HD constexpr block_amax find_amax(const T* x, index_t stride, int count) n
 template <native_float T, class... Policies>
 MXREF_HD constexpr void quantize_block(const T* x, index_t stride, int count, format_desc format,
                                        const quantizer<Policies...>& q, E8M0& scale,
-                                       std::uint8_t* codes) noexcept {
-  const block_amax found = find_amax(x, stride, count);
-  const nan_mode mode = q.on_nan.mode;
-  if ((mode != nan_mode::finite && found.has_nan) || (mode == nan_mode::poison && found.has_inf)) {
-    scale = E8M0{E8M0::desc.nan_code()};
-    for (int i = 0; i < count; ++i) codes[i] = 0;
-    return;
-  }
-  scale = mode == nan_mode::gfloat_inf && found.has_inf ? E8M0{254} : q.scale(found.amax, format);
+                                       std::uint8_t* codes, index_t code_stride = 1) noexcept {
+  scale = choose_scale(find_amax(x, stride, count), format, q);
   const number s = scale.to_number();
   for (int i = 0; i < count; ++i) {
-    number v = to_number(x[i * stride]);
-    if (s.is_nan()) {
-      v = {};  // a scale rule may overflow to NaN; such a block is poisoned too
-    } else {
-      v.exp -= s.exp;
-    }
-    codes[i] = static_cast<std::uint8_t>(to_code(format, v, q.rounding, q.overflow));
+    codes[i * code_stride] = encode_scaled(to_number(x[i * stride]), s, format, q);
   }
 }
 
@@ -142,14 +151,14 @@ namespace detail {
 
 /// Everything that quantize refuses.
 template <class T, class... Policies>
-status check_quantize(const matrix_view<T>& in, const quantized_view& out,
+status check_quantize(const matrix_view<T>& in, format_desc format, int block,
                       const quantizer<Policies...>& q, quantize_options options) noexcept {
   if (options.axis != 0 && options.axis != -1 && options.axis != 1) return {errc::shape_mismatch};
-  if (out.block < 1 || in.rows < 0 || in.cols < 0) return {errc::shape_mismatch};
-  if (out.format.total_bits() > 8 || !is_valid(out.format)) return {errc::unsupported_format};
+  if (block < 1 || in.rows < 0 || in.cols < 0) return {errc::shape_mismatch};
+  if (format.total_bits() > 8 || !is_valid(format)) return {errc::unsupported_format};
   const index_t depth = options.axis == 0 ? in.rows : in.cols;
-  if (options.strict && depth % out.block != 0) return {errc::partial_block};
-  if (q.on_nan.mode == nan_mode::finite && !out.format.has_nan()) {
+  if (options.strict && depth % block != 0) return {errc::partial_block};
+  if (q.on_nan.mode == nan_mode::finite && !format.has_nan()) {
     for (index_t row = 0; row < in.rows; ++row) {
       for (index_t col = 0; col < in.cols; ++col) {
         if (to_number(in(row, col)).is_nan()) return {errc::unrepresentable_nan};
@@ -172,15 +181,46 @@ status check_quantize(const matrix_view<T>& in, const quantized_view& out,
 template <class T, class... Policies>
 status quantize(matrix_view<T> in, const quantized_view& out, const quantizer<Policies...>& q = {},
                 quantize_options options = {}) noexcept {
-  if (const status s = detail::check_quantize(in, out, q, options); !s) return s;
+  if (const status s = detail::check_quantize(in, out.format, out.block, q, options); !s) return s;
   if (options.axis == 0) in = transposed(in);
   for (index_t row = 0; row < in.rows; ++row) {
     for (index_t k = 0; k < in.cols; k += out.block) {
       const auto count = static_cast<int>(in.cols - k < out.block ? in.cols - k : out.block);
       E8M0 scale;
       quantize_block(&in(row, k), in.col_stride, count, out.format, q, scale,
-                     out.codes + row * out.code_row_bytes + k);
+                     out.codes + row * out.code_row_bytes + k * out.code_col_bytes,
+                     out.code_col_bytes);
       out.scales[row * out.scale_row_bytes + k / out.block] = scale.code;
+    }
+  }
+  return {};
+}
+
+/// The numbers that the codes and scales of quantize stand for: dequantize(quantize(in)) without
+/// storing either, the step of training with simulated MX.
+///
+/// Shape:   out as in, for both axes; out may be in.
+/// Rounds:  as quantize, then element times scale to binary32.
+/// Errors:  those of quantize, and shape_mismatch when out is not as large as in.
+/// Checked: tests/sweep/quantize_test.cpp
+template <class T, class... Policies>
+status fake_quantize(matrix_view<T> in, matrix_view<float> out, format_desc format, int block,
+                     const quantizer<Policies...>& q = {}, quantize_options options = {}) noexcept {
+  if (out.rows != in.rows || out.cols != in.cols) return {errc::shape_mismatch};
+  if (const status s = detail::check_quantize(in, format, block, q, options); !s) return s;
+  if (options.axis == 0) {
+    in = transposed(in);
+    out = transposed(out);
+  }
+  for (index_t row = 0; row < in.rows; ++row) {
+    for (index_t k = 0; k < in.cols; k += block) {
+      const auto count = static_cast<int>(in.cols - k < block ? in.cols - k : block);
+      const number scale =
+          choose_scale(find_amax(&in(row, k), in.col_stride, count), format, q).to_number();
+      for (index_t i = k; i < k + count; ++i) {
+        const std::uint8_t code = encode_scaled(to_number(in(row, i)), scale, format, q);
+        out(row, i) = from_number<float>(scaled(to_number(format, code), scale));
+      }
     }
   }
   return {};

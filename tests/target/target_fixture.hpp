@@ -45,15 +45,42 @@ class on_target : public testing::TestWithParam<int> {
       ++current_->uses_;
       current_->original_->encode(in, n, f, p, codes);
     };
-    table_.quantize = [](const float* in, index_t n, format_desc f, int block,
-                         const mxref::simd::convert_policy& p, std::uint8_t* codes,
-                         std::uint8_t* scales) {
+    table_.quantize = [](const float* in, index_t in_stride, index_t rows, index_t n, format_desc f,
+                         int block, const mxref::simd::convert_policy& p, std::uint8_t* codes,
+                         index_t code_stride, std::uint8_t* scales, index_t scale_stride) {
       ++current_->uses_;
-      current_->original_->quantize(in, n, f, block, p, codes, scales);
+      current_->original_->quantize(in, in_stride, rows, n, f, block, p, codes, code_stride, scales,
+                                    scale_stride);
     };
+    table_.quantize_columns = [](const float* in, index_t in_stride, index_t depth, index_t cols,
+                                 format_desc f, int block, const mxref::simd::convert_policy& p,
+                                 std::uint8_t* codes, index_t code_stride, std::uint8_t* scales,
+                                 index_t scale_stride) {
+      ++current_->uses_;
+      current_->original_->quantize_columns(in, in_stride, depth, cols, f, block, p, codes,
+                                            code_stride, scales, scale_stride);
+    };
+    table_.fake_quantize = [](const float* in, index_t in_stride, index_t rows, index_t n,
+                              format_desc f, int block, const mxref::simd::convert_policy& p,
+                              float* out, index_t out_stride) {
+      ++current_->uses_;
+      current_->original_->fake_quantize(in, in_stride, rows, n, f, block, p, out, out_stride);
+    };
+    table_.fake_quantize_columns =
+        [](const float* in, index_t in_stride, index_t depth, index_t cols, format_desc f,
+           int block, const mxref::simd::convert_policy& p, float* out, index_t out_stride) {
+          ++current_->uses_;
+          current_->original_->fake_quantize_columns(in, in_stride, depth, cols, f, block, p, out,
+                                                     out_stride);
+        };
     table_.decode = [](const void* codes, index_t n, format_desc f, float* out) {
       if (!current_->tiles_only_) ++current_->uses_;
       current_->original_->decode(codes, n, f, out);
+    };
+    table_.decode_blocks = [](const std::uint8_t* codes, index_t n, format_desc f,
+                              const float* factors, int block, float* out) {
+      if (!current_->tiles_only_) ++current_->uses_;
+      current_->original_->decode_blocks(codes, n, f, factors, block, out);
     };
     if (table_.chain == nullptr) return;
     table_.chain = [](const mxref::simd::chain_operands& o, float* c, index_t stride) {

@@ -35,6 +35,13 @@ struct backend {
     return quantize_with(kernels(), in, out, q, options, e);
   }
 
+  template <class T, class... Policies, executor E = serial>
+  static status fake_quantize(matrix_view<T> in, matrix_view<float> out, format_desc format,
+                              int block, const quantizer<Policies...>& q,
+                              quantize_options options = {}, const E& e = {}) noexcept {
+    return fake_quantize_with(kernels(), in, out, format, block, q, options, e);
+  }
+
   template <native_float T, executor E = serial>
   static status dequantize(const operand_view& in, matrix_view<T> out, int axis = -1,
                            const E& e = {}) noexcept {

@@ -26,18 +26,6 @@ constexpr index_t ceil_div(index_t a, index_t b) noexcept { return (a + b - 1) /
 constexpr index_t smaller(index_t a, index_t b) noexcept { return a < b ? a : b; }
 constexpr index_t larger(index_t a, index_t b) noexcept { return a < b ? b : a; }
 
-/// out[c * out_stride + r] = in[r * in_stride + c].
-inline void transpose(const kernel_table& kernels, const float* in, index_t in_stride, index_t rows,
-                      index_t cols, float* out, index_t out_stride) noexcept {
-  index_t r = 0;
-  for (; r + kernels.lanes <= rows; r += kernels.lanes) {
-    kernels.transpose(in + r * in_stride, in_stride, cols, out + r, out_stride);
-  }
-  for (; r < rows; ++r) {
-    for (index_t c = 0; c < cols; ++c) out[c * out_stride + r] = in[r * in_stride + c];
-  }
-}
-
 /// Sizes of a blocked product. B is packed for `group` panels of columns and the whole depth. A
 /// task takes some rows and panels; for each depth_block of k it decodes its rows of A once, and
 /// then takes as many panels at a time as stay in the cache.

@@ -6,6 +6,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <new>
 
@@ -37,6 +38,20 @@ void for_rows(const E& e, index_t rows, index_t cols, F&& f) {
   });
 }
 
+/// Columns of a strip: enough that every row of it is some whole cache lines.
+inline constexpr index_t strip_cols = 64;
+
+/// Calls f(first, count, worker) for strips of columns.
+template <executor E, class F>
+void for_strips(const E& e, index_t rows, index_t cols, F&& f) {
+  if (rows == 0) return;
+  e.run((cols + strip_cols - 1) / strip_cols, [&](index_t i, index_t worker) {
+    const control_register_guard guard;
+    const index_t first = i * strip_cols;
+    f(first, cols - first < strip_cols ? cols - first : strip_cols, worker);
+  });
+}
+
 /// One scratch row for each worker.
 template <class T>
 class row_scratch {
@@ -54,6 +69,76 @@ class row_scratch {
   bool ok_;
 };
 
+/// Blocks along rows, in any order of memory.
+template <executor E>
+status quantize_rows(const kernel_table& kernels, matrix_view<const float> in,
+                     const quantized_view& out, const convert_policy& policy, const E& e) noexcept {
+  const bool gather = in.col_stride != 1;
+  const bool scatter = out.code_col_bytes != 1;
+  row_scratch<float> numbers(e, gather ? in.cols : 0);
+  row_scratch<std::uint8_t> codes(e, scatter ? in.cols : 0);
+  if (!numbers.ok() || !codes.ok()) return {errc::out_of_memory};
+  const auto quantize = [&](const float* x, index_t row, index_t rows, std::uint8_t* to) {
+    kernels.quantize(x, in.row_stride, rows, in.cols, out.format, out.block, policy, to,
+                     out.code_row_bytes, out.scales + row * out.scale_row_bytes,
+                     out.scale_row_bytes);
+  };
+  for_rows(e, in.rows, in.cols, [&](index_t first, index_t count, index_t worker) {
+    if (!gather && !scatter) {
+      return quantize(in.data + first * in.row_stride, first, count,
+                      out.codes + first * out.code_row_bytes);
+    }
+    for (index_t row = first; row < first + count; ++row) {
+      const float* x = in.data + row * in.row_stride;
+      if (gather) {
+        x = numbers.row(worker);
+        for (index_t k = 0; k < in.cols; ++k) numbers.row(worker)[k] = in(row, k);
+      }
+      std::uint8_t* to = out.codes + row * out.code_row_bytes;
+      quantize(x, row, 1, scatter ? codes.row(worker) : to);
+      for (index_t k = 0; scatter && k < in.cols; ++k) {
+        to[k * out.code_col_bytes] = codes.row(worker)[k];
+      }
+    }
+  });
+  return {};
+}
+
+/// Blocks down columns that are neighbours in memory.
+template <executor E>
+status quantize_columns(const kernel_table& kernels, matrix_view<const float> in,
+                        const quantized_view& out, const convert_policy& policy,
+                        const E& e) noexcept {
+  // A strip's codes come in the order of the source; K-major ones are transposed piece by piece.
+  const bool in_order = out.code_row_bytes == 1;
+  const index_t piece = in_order ? in.rows : (128 + out.block - 1) / out.block * out.block;
+  row_scratch<std::uint8_t> codes(e, in_order ? 0 : strip_cols * piece);
+  if (!codes.ok()) return {errc::out_of_memory};
+  for_strips(e, in.rows, in.cols, [&](index_t col, index_t cols, index_t worker) {
+    for (index_t k = 0; k < in.rows; k += piece) {
+      const index_t depth = in.rows - k < piece ? in.rows - k : piece;
+      std::uint8_t* to = out.codes + col * out.code_row_bytes + k * out.code_col_bytes;
+      std::uint8_t* ordered = in_order ? to : codes.row(worker);
+      const index_t stride = in_order ? out.code_col_bytes : strip_cols;
+      kernels.quantize_columns(in.data + k * in.row_stride + col, in.row_stride, depth, cols,
+                               out.format, out.block, policy, ordered, stride,
+                               out.scales + col * out.scale_row_bytes + k / out.block,
+                               out.scale_row_bytes);
+      if (in_order) continue;
+      if (out.code_col_bytes == 1) {
+        kernels.transpose_codes(ordered, stride, depth, cols, to, out.code_row_bytes);
+        continue;
+      }
+      for (index_t i = 0; i < depth; ++i) {
+        for (index_t c = 0; c < cols; ++c) {
+          to[c * out.code_row_bytes + i * out.code_col_bytes] = ordered[i * stride + c];
+        }
+      }
+    }
+  });
+  return {};
+}
+
 }  // namespace detail
 
 /// The run-time names of a quantizer's policies.
@@ -67,33 +152,62 @@ template <class T, class... Policies, executor E>
 status quantize_with(const kernel_table& kernels, matrix_view<T> in, const quantized_view& out,
                      const quantizer<Policies...>& q, quantize_options options,
                      const E& e) noexcept {
-  const status checked = mxref::detail::check_quantize(in, out, q, options);
-  if (!checked) return checked;
-  if (options.axis == 0) in = transposed(in);
   if constexpr (std::same_as<std::remove_const_t<T>, float>) {
-    detail::row_scratch<float> scratch(e, in.col_stride == 1 ? 0 : in.cols);
-    if (!scratch.ok()) return {errc::out_of_memory};
+    const status checked = mxref::detail::check_quantize(in, out.format, out.block, q, options);
+    if (!checked) return checked;
+    // Blocks run down contiguous columns, or along rows of any stride.
+    if (options.axis != 0 && in.row_stride == 1 && in.col_stride != 1) {
+      in = transposed(in);
+      options.axis = 0;
+    } else if (options.axis == 0 && in.col_stride != 1) {
+      in = transposed(in);
+      options.axis = -1;
+    }
     const convert_policy policy = policy_of(q);
-    detail::for_rows(e, in.rows, in.cols, [&](index_t first, index_t count, index_t worker) {
-      for (index_t row = first; row < first + count; ++row) {
-        const float* numbers = in.data + row * in.row_stride;
-        if (in.col_stride != 1) {
-          float* gathered = scratch.row(worker);
-          for (index_t k = 0; k < in.cols; ++k) gathered[k] = in(row, k);
-          numbers = gathered;
-        }
-        kernels.quantize(numbers, in.cols, out.format, out.block, policy,
-                         out.codes + row * out.code_row_bytes,
-                         out.scales + row * out.scale_row_bytes);
-      }
-    });
-    return {};
+    return options.axis == 0 ? detail::quantize_columns(kernels, in, out, policy, e)
+                             : detail::quantize_rows(kernels, in, out, policy, e);
   } else {
-    return quantize(in, out, q, {-1, options.strict});
+    return quantize(in, out, q, options);
   }
 }
 
-/// See mxref::dequantize. binary64 output goes through the scalar core.
+/// See mxref::fake_quantize. binary64 input goes through the scalar core.
+template <class T, class... Policies, executor E>
+status fake_quantize_with(const kernel_table& kernels, matrix_view<T> in, matrix_view<float> out,
+                          format_desc format, int block, const quantizer<Policies...>& q,
+                          quantize_options options, const E& e) noexcept {
+  if constexpr (std::same_as<std::remove_const_t<T>, float>) {
+    const status checked = mxref::detail::check_quantize(in, format, block, q, options);
+    if (!checked) return checked;
+    if (out.rows != in.rows || out.cols != in.cols) return {errc::shape_mismatch};
+    if (in.col_stride != 1 && in.row_stride == 1 && out.row_stride == 1) {
+      in = transposed(in);
+      out = transposed(out);
+      options.axis = options.axis == 0 ? -1 : 0;
+    }
+    const bool contiguous = in.col_stride == 1 && out.col_stride == 1;
+    if (!contiguous) return fake_quantize(in, out, format, block, q, options);
+    const convert_policy policy = policy_of(q);
+    if (options.axis == 0) {
+      detail::for_strips(e, in.rows, in.cols, [&](index_t col, index_t cols, index_t) {
+        kernels.fake_quantize_columns(in.data + col, in.row_stride, in.rows, cols, format, block,
+                                      policy, out.data + col, out.row_stride);
+      });
+    } else {
+      detail::for_rows(e, in.rows, in.cols, [&](index_t first, index_t count, index_t) {
+        kernels.fake_quantize(in.data + first * in.row_stride, in.row_stride, count, in.cols,
+                              format, block, policy, out.data + first * out.row_stride,
+                              out.row_stride);
+      });
+    }
+    return {};
+  } else {
+    return fake_quantize(in, out, format, block, q, options);
+  }
+}
+
+/// See mxref::dequantize. binary64 output goes through the scalar core. Results larger than the
+/// caches are written past them.
 template <native_float T, executor E>
 status dequantize_with(const kernel_table& kernels, const operand_view& in, matrix_view<T> out,
                        int axis, const E& e) noexcept {
@@ -101,7 +215,10 @@ status dequantize_with(const kernel_table& kernels, const operand_view& in, matr
     if (axis != 0 && axis != -1 && axis != 1) return {errc::shape_mismatch};
     if (axis == 0) out = transposed(out);
     if (out.rows != in.rows || out.cols != in.depth) return {errc::shape_mismatch};
-    detail::row_scratch<float> scratch(e, in.depth);
+    constexpr index_t piece = 4096;
+    constexpr index_t beyond_caches = index_t{1} << 23;
+    const index_t longest = in.depth < piece ? in.depth : piece;
+    detail::row_scratch<float> scratch(e, longest);
     const auto worker_count = static_cast<index_t>(e.size());
     const std::unique_ptr<std::unique_ptr<run_decoder>[]> decoders(
         new (std::nothrow) std::unique_ptr<run_decoder>[static_cast<std::size_t>(worker_count)]);
@@ -109,19 +226,24 @@ status dequantize_with(const kernel_table& kernels, const operand_view& in, matr
     for (index_t w = 0; w < worker_count; ++w) {
       auto& decoder = decoders[static_cast<std::size_t>(w)];
       decoder.reset(new (std::nothrow) run_decoder(kernels, in));
-      if (decoder == nullptr || !decoder->allocate(in.depth)) return {errc::out_of_memory};
+      if (decoder == nullptr || !decoder->allocate(longest)) return {errc::out_of_memory};
     }
+    const bool contiguous = out.col_stride == 1;
+    const bool past_caches = contiguous && in.rows * in.depth > beyond_caches;
     detail::for_rows(e, in.rows, in.depth, [&](index_t first, index_t count, index_t worker) {
       run_decoder& decoder = *decoders[static_cast<std::size_t>(worker)];
       for (index_t row = first; row < first + count; ++row) {
-        if (out.col_stride == 1) {
-          decoder.values(row, 0, in.depth, out.data + row * out.row_stride);
-          continue;
+        for (index_t from = 0; from < in.depth; from += piece) {
+          const index_t n = in.depth - from < piece ? in.depth - from : piece;
+          float* to = out.data + row * out.row_stride + from * out.col_stride;
+          float* numbers = contiguous && !past_caches ? to : scratch.row(worker);
+          decoder.values(row, from, n, numbers);
+          if (past_caches) kernels.stream(numbers, n, to);
+          if (contiguous) continue;
+          for (index_t k = 0; k < n; ++k) to[k * out.col_stride] = numbers[k];
         }
-        float* numbers = scratch.row(worker);
-        decoder.values(row, 0, in.depth, numbers);
-        for (index_t k = 0; k < in.depth; ++k) out(row, k) = numbers[k];
       }
+      if (past_caches) kernels.flush();
     });
     return {};
   } else {

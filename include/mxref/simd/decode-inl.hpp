@@ -140,6 +140,76 @@ class decode_floating {
   bool has_sign_, minus_zero_is_nan_;
 };
 
+#undef MXREF_DECODE_BY_HALF
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2 && !defined(HWY_DISABLE_F16C)
+#define MXREF_DECODE_BY_HALF 1
+#else
+#define MXREF_DECODE_BY_HALF 0
+#endif
+
+#if MXREF_DECODE_BY_HALF
+
+/// Formats of 8 bits or fewer, two vectors at a time in lanes of 16 bits: their fields in those of
+/// binary16 make the number times 2^(bias - 15), subnormals included, for the processor's
+/// conversion; the factor undoes that.
+class decode_by_half {
+ public:
+  static bool takes(format_desc f) noexcept {
+    return f.code == encoding::sign_magnitude && f.total_bits() <= 8 && f.exp_bits <= 5 &&
+           f.special != specials::nan_for_minus0 && (!f.has_inf() || f.exp_bits == 5) &&
+           f.bias >= -40 && f.bias <= 70;
+  }
+  explicit decode_by_half(format_desc f) noexcept
+      : mag_mask_(static_cast<std::uint16_t>(low_mask(f.magnitude_bits()))),
+        last_(static_cast<std::uint16_t>(f.has_inf() ? f.inf_magnitude() : f.max_magnitude())),
+        place_(10 - f.man_bits),
+        sign_place_(15 - f.magnitude_bits()),
+        exp_(15 - f.bias) {}
+
+  /// What a number of the format is multiplied with to be right, as an exponent.
+  int exp() const noexcept { return exp_; }
+
+  /// Two vectors of codes, times 2^-exp().
+  HWY_INLINE void operator()(const std::uint8_t* codes, f32_vec& first, f32_vec& second) const {
+    const hn::Repartition<std::uint16_t, f32_tag> d;
+    const hn::Half<decltype(d)> dh;
+    const hn::Rebind<hwy::float16_t, f32_tag> df16;
+    const f32_tag df;
+    const auto code = hn::PromoteTo(d, hn::LoadU(hn::Rebind<std::uint8_t, decltype(d)>(), codes));
+    const auto mag = hn::And(code, hn::Set(d, mag_mask_));
+    const auto sign = hn::And(hn::ShiftLeftSame(code, sign_place_),
+                              hn::Set(d, static_cast<std::uint16_t>(0x8000)));
+    const auto number = hn::Or(hn::ShiftLeftSame(mag, place_), sign);
+    const auto half = hn::IfThenElse(hn::Gt(mag, hn::Set(d, last_)),
+                                     hn::Set(d, static_cast<std::uint16_t>(0x7E00)), number);
+    first = hn::PromoteTo(df, hn::BitCast(df16, hn::LowerHalf(dh, half)));
+    second = hn::PromoteTo(df, hn::BitCast(df16, hn::UpperHalf(dh, half)));
+  }
+
+ private:
+  std::uint16_t mag_mask_, last_;
+  int place_, sign_place_, exp_;
+};
+
+/// The first numbers, a multiple of two vectors, times the factor.
+HWY_INLINE index_t decode_pairs(const decode_by_half& to_floats, const std::uint8_t* codes,
+                                index_t count, float factor, float* out) {
+  const f32_tag df;
+  const auto lanes = static_cast<index_t>(hn::Lanes(df));
+  const f32_vec times = hn::Set(df, factor);
+  index_t i = 0;
+  for (; i + 2 * lanes <= count; i += 2 * lanes) {
+    f32_vec first;
+    f32_vec second;
+    to_floats(codes + i, first, second);
+    hn::StoreU(hn::Mul(first, times), df, out + i);
+    hn::StoreU(hn::Mul(second, times), df, out + i + lanes);
+  }
+  return i;
+}
+
+#endif  // MXREF_DECODE_BY_HALF
+
 template <int Bytes>
 HWY_INLINE u32_vec load_codes(const std::uint8_t* codes) {
   const u32_tag du;
@@ -186,6 +256,15 @@ inline void decode_as(const std::uint8_t* codes, index_t count, format_desc f, f
 inline void decode_kernel(const void* codes, index_t count, format_desc f, float* out) {
   const auto* bytes = static_cast<const std::uint8_t*>(codes);
   if (f == binary32_desc) return decode_run<4>(decode_binary32(f), bytes, count, out);
+#if MXREF_DECODE_BY_HALF
+  if (decode_by_half::takes(f)) {
+    const decode_by_half to_floats(f);
+    const index_t done = decode_pairs(to_floats, bytes, count, power_of_two(to_floats.exp()), out);
+    bytes += done;
+    count -= done;
+    out += done;
+  }
+#endif
   switch (f.code) {
     case encoding::twos_complement:
       return decode_as<decode_twos_complement>(bytes, count, f, out);
@@ -219,6 +298,46 @@ inline void apply_scales_kernel(float* out, index_t count, const float* factors,
     }
   }
 }
+
+/// Whole blocks of codes and one code of a power of two each, in one pass where that is possible.
+inline void decode_blocks_kernel(const std::uint8_t* codes, index_t count, format_desc f,
+                                 const float* factors, int block, float* out) {
+#if MXREF_DECODE_BY_HALF
+  const auto pair = static_cast<index_t>(2 * hn::Lanes(f32_tag()));
+  if (decode_by_half::takes(f) && block % pair == 0) {
+    const decode_by_half to_floats(f);
+    const float lift = power_of_two(to_floats.exp());
+    for (index_t k = 0; k < count; k += block) {
+      const index_t n = count - k < block ? count - k : block;
+      const float factor = factors[k / block];
+      const float both = factor * lift;
+      // Not where lifting the factor leaves the normal numbers, nor for NaN.
+      index_t done = 0;
+      if (both >= 0x1p-126F && both <= 0x1p126F) {
+        done = decode_pairs(to_floats, codes + k, n, both, out + k);
+      }
+      if (done == n) continue;
+      decode_kernel(codes + k + done, n - done, f, out + k + done);
+      apply_scales_kernel(out + k + done, n - done, &factor, block, 0);
+    }
+    return;
+  }
+#endif
+  decode_kernel(codes, count, f, out);
+  apply_scales_kernel(out, count, factors, block, 0);
+}
+
+inline void stream_kernel(const float* in, index_t count, float* out) {
+  const f32_tag df;
+  const auto lanes = static_cast<index_t>(hn::Lanes(df));
+  const auto bytes = static_cast<std::uintptr_t>(lanes) * sizeof(float);
+  index_t i = 0;
+  for (; i < count && reinterpret_cast<std::uintptr_t>(out + i) % bytes != 0; ++i) out[i] = in[i];
+  for (; i + lanes <= count; i += lanes) hn::Stream(hn::LoadU(df, in + i), df, out + i);
+  for (; i < count; ++i) out[i] = in[i];
+}
+
+inline void flush_kernel() { hwy::FlushStream(); }
 
 }  // namespace HWY_NAMESPACE
 MXREF_END_NAMESPACE

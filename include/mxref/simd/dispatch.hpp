@@ -39,6 +39,14 @@ status quantize(matrix_view<T> in, const quantized_view& out, const quantizer<Po
   return dispatched::quantize(in, out, q, options, e);
 }
 
+/// mxref::fake_quantize, fast.
+template <class T, class... Policies, executor E = serial>
+status fake_quantize(matrix_view<T> in, matrix_view<float> out, format_desc format, int block,
+                     const quantizer<Policies...>& q, quantize_options options = {},
+                     const E& e = {}) noexcept {
+  return dispatched::fake_quantize(in, out, format, block, q, options, e);
+}
+
 /// mxref::dequantize, fast.
 template <native_float T, executor E = serial>
 status dequantize(const operand_view& in, matrix_view<T> out, int axis = -1,

@@ -200,6 +200,46 @@ inline void encode_kernel(const float* in, index_t count, format_desc f,
   });
 }
 
+inline void transpose_codes_scalar(const std::uint8_t* in, index_t in_stride, index_t rows,
+                                   index_t cols, std::uint8_t* out, index_t out_stride) {
+  for (index_t c = 0; c < cols; ++c) {
+    for (index_t r = 0; r < rows; ++r) out[c * out_stride + r] = in[r * in_stride + c];
+  }
+}
+
+/// Squares of 16 x 16 bytes: four rounds of interleaving row i with row i + 8 transpose them.
+inline void transpose_codes_kernel(const std::uint8_t* in, index_t in_stride, index_t rows,
+                                   index_t cols, std::uint8_t* out, index_t out_stride) {
+  index_t whole_rows = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::FixedTag<std::uint8_t, 16> d;
+  const index_t whole_cols = cols - cols % 16;
+  for (; whole_rows + 16 <= rows; whole_rows += 16) {
+    for (index_t c = 0; c < whole_cols; c += 16) {
+      hn::Vec<decltype(d)> a[16];
+      hn::Vec<decltype(d)> b[16];
+      for (int i = 0; i < 16; ++i) a[i] = hn::LoadU(d, in + (whole_rows + i) * in_stride + c);
+      HWY_UNROLL(4)
+      for (int round_number = 0; round_number < 4; ++round_number) {
+        HWY_UNROLL(8)
+        for (int i = 0; i < 8; ++i) {
+          b[2 * i] = hn::InterleaveLower(d, a[i], a[i + 8]);
+          b[2 * i + 1] = hn::InterleaveUpper(d, a[i], a[i + 8]);
+        }
+        HWY_UNROLL(16)
+        for (int i = 0; i < 16; ++i) a[i] = b[i];
+      }
+      for (int i = 0; i < 16; ++i) hn::StoreU(a[i], d, out + (c + i) * out_stride + whole_rows);
+    }
+    transpose_codes_scalar(in + whole_rows * in_stride + whole_cols, in_stride, 16,
+                           cols - whole_cols, out + whole_cols * out_stride + whole_rows,
+                           out_stride);
+  }
+#endif
+  transpose_codes_scalar(in + whole_rows * in_stride, in_stride, rows - whole_rows, cols,
+                         out + whole_rows, out_stride);
+}
+
 }  // namespace HWY_NAMESPACE
 MXREF_END_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -16,6 +16,7 @@
 #endif  // MXREF_SIMD_HIGHWAY_HPP_
 
 // Outside the guard: Highway includes itself anew for every target.
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 // Tile kernels need vectors of a fixed size, and binary64 to binary32 that overflows to Inf, which

@@ -28,8 +28,15 @@ inline simd::kernel_table make_kernel_table() {
   t.target = hwy::TargetName(HWY_TARGET);
   t.encode = encode_kernel;
   t.quantize = quantize_kernel;
+  t.quantize_columns = quantize_columns_kernel;
+  t.transpose_codes = transpose_codes_kernel;
+  t.fake_quantize = fake_quantize_kernel;
+  t.fake_quantize_columns = fake_quantize_columns_kernel;
   t.decode = decode_kernel;
+  t.decode_blocks = decode_blocks_kernel;
   t.apply_scales = apply_scales_kernel;
+  t.stream = stream_kernel;
+  t.flush = flush_kernel;
   t.lanes = static_cast<int>(hn::Lanes(hn::ScalableTag<float>()));
 #if MXREF_TILE_KERNELS
   t.transpose = transpose_kernel;

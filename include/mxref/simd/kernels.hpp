@@ -17,6 +17,16 @@ MXREF_BEGIN_NAMESPACE
 
 namespace simd {
 
+/// Asks for the memory that is read soon; nothing where the compiler has no such request.
+inline void prefetch(const void* p, index_t bytes) noexcept {
+#if defined(__GNUC__)
+  for (index_t i = 0; i < bytes; i += 64) __builtin_prefetch(static_cast<const char*>(p) + i);
+#else
+  static_cast<void>(p);
+  static_cast<void>(bytes);
+#endif
+}
+
 /// Every choice of a quantization or an encoding, by name.
 struct convert_policy {
   rounding_mode rounding = rounding_mode::nearest_even;
@@ -85,15 +95,43 @@ struct kernel_table {
   void (*encode)(const float* in, index_t count, format_desc f, const convert_policy& p,
                  void* codes);
 
-  /// Quantizes the blocks of one row: codes one per byte, one scale per block.
-  void (*quantize)(const float* in, index_t count, format_desc f, int block,
-                   const convert_policy& p, std::uint8_t* codes, std::uint8_t* scales);
+  /// Quantizes blocks along rows of `count` numbers: codes one per byte, one scale per block.
+  void (*quantize)(const float* in, index_t in_stride, index_t rows, index_t count, format_desc f,
+                   int block, const convert_policy& p, std::uint8_t* codes, index_t code_stride,
+                   std::uint8_t* scales, index_t scale_stride);
+
+  /// Quantizes blocks that run down the columns of a strip, depth x cols numbers: codes[k *
+  /// code_stride + c] in the order of the source, scales[c * scale_stride + b].
+  void (*quantize_columns)(const float* in, index_t in_stride, index_t depth, index_t cols,
+                           format_desc f, int block, const convert_policy& p, std::uint8_t* codes,
+                           index_t code_stride, std::uint8_t* scales, index_t scale_stride);
+
+  /// out[c * out_stride + r] = in[r * in_stride + c].
+  void (*transpose_codes)(const std::uint8_t* in, index_t in_stride, index_t rows, index_t cols,
+                          std::uint8_t* out, index_t out_stride);
+
+  /// The numbers that the codes and scales of quantize and quantize_columns stand for; out may be
+  /// in.
+  void (*fake_quantize)(const float* in, index_t in_stride, index_t rows, index_t count,
+                        format_desc f, int block, const convert_policy& p, float* out,
+                        index_t out_stride);
+  void (*fake_quantize_columns)(const float* in, index_t in_stride, index_t depth, index_t cols,
+                                format_desc f, int block, const convert_policy& p, float* out,
+                                index_t out_stride);
 
   /// Decodes containers of a format to binary32; NaN becomes the quiet NaN.
   void (*decode)(const void* codes, index_t count, format_desc f, float* out);
 
+  /// decode and apply_scales of phase 0 in one.
+  void (*decode_blocks)(const std::uint8_t* codes, index_t count, format_desc f,
+                        const float* factors, int block, float* out);
+
   /// out[i] *= factors[(phase + i) / block], rounded to binary32; NaN becomes the quiet NaN.
   void (*apply_scales)(float* out, index_t count, const float* factors, int block, int phase);
+
+  /// Copies past the caches, for results larger than them; call flush when all is written.
+  void (*stream)(const float* in, index_t count, float* out);
+  void (*flush)();
 
   /// Binary32 numbers in a vector. The widths of tiles are multiples of it.
   int lanes;

@@ -24,16 +24,6 @@ constexpr bool has_lane_decoder(format_desc f) noexcept {
   return f.emin() >= -126 || f.code == encoding::exponent_only;
 }
 
-/// Asks for the memory that is read soon; nothing where the compiler has no such request.
-inline void prefetch(const void* p, index_t bytes) noexcept {
-#if defined(__GNUC__)
-  for (index_t i = 0; i < bytes; i += 64) __builtin_prefetch(static_cast<const char*>(p) + i);
-#else
-  static_cast<void>(p);
-  static_cast<void>(bytes);
-#endif
-}
-
 /// Decodes runs of one operand to binary32, with or without their scales: along a row, or down a
 /// column where the codes of a column are neighbours (a transposed operand).
 class run_decoder {
@@ -55,31 +45,29 @@ class run_decoder {
 
   /// Elements (row, from) .. (row, from + count - 1) without their scales; exact.
   void elements(index_t row, index_t from, index_t count, float* out) noexcept {
-    if (view_.storage == code_storage::containers) {
-      run(at(row, from), view_.col_bytes, count, out);
-    } else {
-      for (index_t k = 0; k < count; ++k) {
-        codes_[k] = static_cast<std::uint8_t>(view_.code(row, from + k));
-      }
-      run(codes_.data(), bytes_, count, out);
-    }
+    decode(row_codes(row, from, count), count, view_.format, out);
   }
 
   /// The same times their scales, rounded to binary32.
   void values(index_t row, index_t from, index_t count, float* out) noexcept {
-    elements(row, from, count, out);
-    if (!view_.scaled()) return;
+    const std::uint8_t* codes = row_codes(row, from, count);
+    if (!view_.scaled()) return decode(codes, count, view_.format, out);
     const index_t first = from / view_.block;
     const index_t blocks = (from + count - 1) / view_.block - first + 1;
     factors(view_.scales + row * view_.scale_row_bytes + first, 1, blocks);
-    kernels_.apply_scales(out, count, factors_.data(), view_.block,
-                          static_cast<int>(from % view_.block));
+    const auto phase = static_cast<int>(from % view_.block);
+    if (phase == 0 && bytes_ == 1 && has_lane_decoder(view_.format)) {
+      kernels_.decode_blocks(codes, count, view_.format, factors_.data(), view_.block, out);
+    } else {
+      decode(codes, count, view_.format, out);
+      kernels_.apply_scales(out, count, factors_.data(), view_.block, phase);
+    }
   }
 
   /// Values (from, k) .. (from + count - 1, k), of a containers operand.
   void column_values(index_t from, index_t k, index_t count, float* out) noexcept {
     if (k + ahead < view_.depth) prefetch(at(from, k + ahead), count * bytes_);
-    run(at(from, k), view_.row_bytes, count, out);
+    decode(gathered(at(from, k), view_.row_bytes, count), count, view_.format, out);
     if (!view_.scaled()) return;
     // The factors of the last call serve the rest of the block.
     if (const index_t b = k / view_.block; b != block_ || from != first_) {
@@ -100,15 +88,23 @@ class run_decoder {
            k * view_.col_bytes;
   }
 
-  void run(const std::uint8_t* codes, index_t stride, index_t count, float* out) noexcept {
-    if (stride != bytes_ && codes != codes_.data()) {
-      for (index_t i = 0; i < count; ++i) {
-        std::memcpy(codes_.data() + i * bytes_, codes + i * stride,
-                    static_cast<std::size_t>(bytes_));
-      }
-      codes = codes_.data();
+  /// Codes that lie `stride` bytes apart, one after the other.
+  const std::uint8_t* gathered(const std::uint8_t* codes, index_t stride, index_t count) noexcept {
+    if (stride == bytes_) return codes;
+    for (index_t i = 0; i < count; ++i) {
+      std::memcpy(codes_.data() + i * bytes_, codes + i * stride, static_cast<std::size_t>(bytes_));
     }
-    decode(codes, count, view_.format, out);
+    return codes_.data();
+  }
+
+  const std::uint8_t* row_codes(index_t row, index_t from, index_t count) noexcept {
+    if (view_.storage == code_storage::containers) {
+      return gathered(at(row, from), view_.col_bytes, count);
+    }
+    for (index_t k = 0; k < count; ++k) {
+      codes_[k] = static_cast<std::uint8_t>(view_.code(row, from + k));
+    }
+    return codes_.data();
   }
 
   void factors(const std::uint8_t* codes, index_t stride, index_t count) noexcept {
@@ -137,6 +133,18 @@ class run_decoder {
   index_t block_ = -1;  ///< block and first row of factors_, as column_values left them
   index_t first_ = 0;
 };
+
+/// out[c * out_stride + r] = in[r * in_stride + c].
+inline void transpose(const kernel_table& kernels, const float* in, index_t in_stride, index_t rows,
+                      index_t cols, float* out, index_t out_stride) noexcept {
+  index_t r = 0;
+  for (; kernels.transpose != nullptr && r + kernels.lanes <= rows; r += kernels.lanes) {
+    kernels.transpose(in + r * in_stride, in_stride, cols, out + r, out_stride);
+  }
+  for (; r < rows; ++r) {
+    for (index_t c = 0; c < cols; ++c) out[c * out_stride + r] = in[r * in_stride + c];
+  }
+}
 
 /// True if any number is NaN or Inf.
 inline bool any_special(const float* x, index_t count) noexcept {

@@ -18,106 +18,12 @@
 #include "mxref/simd/encode-inl.hpp"
 #include "mxref/simd/highway.hpp"
 #include "mxref/simd/kernels.hpp"
+#include "mxref/simd/nearest-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 MXREF_BEGIN_NAMESPACE
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-/// Rounding to nearest by one addition. With the exponent of a number but not below emin, 2^(e + 23
-/// - man_bits) is so large that the sum keeps the format's bits and the processor rounds them, ties
-/// to even. For ties away the last bit of binary32 is set before: a tie moves above itself, and
-/// nothing else crosses one. The block scale is multiplied in first. That is exact unless the
-/// product is below 2^-126, far below half a quantum of any format here, where either result is a
-/// zero of the same sign.
-class nearest_rounder {
- public:
-  /// What the method takes: all of OCP MX, and others of a similar range.
-  static bool takes(format_desc f, const simd::convert_policy& p) noexcept {
-    const bool nearest =
-        p.rounding == rounding_mode::nearest_even || p.rounding == rounding_mode::nearest_away;
-    return nearest && f.has_sign() && f.special != specials::nan_for_minus0 &&
-           f.total_bits() <= 8 && f.emin() >= -100 && f.emax() <= 100 &&
-           !(f.code == encoding::twos_complement && p.overflow == overflow_mode::saturate_full);
-  }
-
-  nearest_rounder(format_desc f, const simd::convert_policy& p) noexcept
-      : lift_(static_cast<std::uint32_t>(23 - f.man_bits) << 23),
-        lowest_(static_cast<std::uint32_t>(f.emin() + 127) << 23),
-        tie_(p.rounding == rounding_mode::nearest_away ? 1U : 0U),
-        max_(static_cast<std::uint32_t>(f.max_magnitude())),
-        over_(static_cast<std::uint32_t>(
-            detail::overflow_code(f, false, false, p.rounding, p.overflow))),
-        base_(static_cast<std::uint32_t>(f.emin() + 127) << f.man_bits),
-        over_value_(decode_code(f, over_)),
-        max_value_(decode_code(f, max_)),
-        sign_code_(static_cast<std::uint32_t>(f.sign_code())),
-        field_shift_(23 - f.man_bits),
-        sign_shift_(31 - f.magnitude_bits()),
-        twos_complement_(f.code == encoding::twos_complement) {}
-
-  /// Codes of x * factor; all finite.
-  HWY_INLINE u32_vec codes(f32_vec x, f32_vec factor) const {
-    const u32_tag du;
-    const u32_vec y = hn::BitCast(du, hn::Mul(x, factor));
-    const parts p = split(y);
-    const u32_vec steps = hn::Sub(hn::BitCast(du, p.sum), p.unit);
-    const u32_vec field = hn::ShiftRightSame(p.exponent, field_shift_);
-    u32_vec mag = hn::Add(steps, hn::Sub(field, hn::Set(du, base_)));
-    mag = max_ == over_ ? hn::Min(mag, hn::Set(du, max_))
-                        : hn::IfThenElse(hn::Gt(mag, hn::Set(du, max_)), hn::Set(du, over_), mag);
-    if (twos_complement_) {
-      const u32_vec sign = hn::BitCast(du, hn::ShiftRight<31>(hn::BitCast(i32_tag(), y)));
-      return hn::And(hn::Sub(hn::Xor(mag, sign), sign), hn::Set(du, 0xFFU));
-    }
-    return hn::Or(mag, hn::And(hn::ShiftRightSame(y, sign_shift_), hn::Set(du, sign_code_)));
-  }
-
-  /// The numbers that these codes and the scale stand for; back undoes factor.
-  HWY_INLINE f32_vec values(f32_vec x, f32_vec factor, f32_vec back) const {
-    const u32_tag du;
-    const f32_tag df;
-    const u32_vec y = hn::BitCast(du, hn::Mul(x, factor));
-    const parts p = split(y);
-    f32_vec value = hn::Sub(p.sum, hn::BitCast(df, p.unit));
-    const f32_vec most = hn::Set(df, max_value_);
-    value = max_ == over_ ? hn::Min(value, most)
-                          : hn::IfThenElse(hn::Gt(value, most), hn::Set(df, over_value_), value);
-    // INT8 has no -0.
-    const auto minus_zero = hn::Eq(value, hn::Zero(df));
-    const f32_vec sign = hn::BitCast(df, hn::And(y, hn::Set(du, 0x80000000U)));
-    const f32_vec signed_value = twos_complement_
-                                     ? hn::Or(value, hn::IfThenZeroElse(minus_zero, sign))
-                                     : hn::Or(value, sign);
-    return canonical(hn::Mul(signed_value, back));
-  }
-
- private:
-  struct parts {
-    u32_vec exponent;  ///< of the number, in place, not below emin
-    u32_vec unit;      ///< the pattern of the power of two that was added
-    f32_vec sum;
-  };
-
-  HWY_INLINE parts split(u32_vec y) const {
-    const u32_tag du;
-    const f32_tag df;
-    const u32_vec mag = hn::Or(hn::And(y, hn::Set(du, 0x7FFFFFFFU)), hn::Set(du, tie_));
-    const u32_vec exponent = hn::Max(hn::And(mag, hn::Set(du, 0x7F800000U)), hn::Set(du, lowest_));
-    const u32_vec unit = hn::Add(exponent, hn::Set(du, lift_));
-    return {exponent, unit, hn::Add(hn::BitCast(df, mag), hn::BitCast(df, unit))};
-  }
-
-  static float decode_code(format_desc f, std::uint32_t code) noexcept {
-    return from_number<float>(to_number(f, code));
-  }
-
-  std::uint32_t lift_, lowest_, tie_, max_, over_, base_;
-  float over_value_, max_value_;
-  std::uint32_t sign_code_;
-  int field_shift_, sign_shift_;
-  bool twos_complement_;
-};
 
 /// Calls f(at) for every whole vector, then moves the rest through a buffer.
 template <class Full, class Rest>
@@ -202,6 +108,7 @@ class floor_scales {
 
 /// Blocks are taken in runs, so that the steps of a run overlap: all amax, all scales, all codes.
 inline constexpr index_t run_blocks = 64;
+inline constexpr index_t ahead = 1024;  ///< numbers that are asked of memory early
 
 struct block_run {
   HWY_ALIGN std::uint32_t amax[run_blocks];
@@ -219,56 +126,64 @@ HWY_INLINE void find_scales(const floor_scales& rule, index_t blocks, block_run&
   }
 }
 
-/// One row by nearest_rounder; blocks with NaN or Inf are left to the scalar core.
-inline void quantize_row_nearest(const float* in, index_t count, format_desc f, index_t block,
-                                 const simd::convert_policy& p, std::uint8_t* codes,
-                                 std::uint8_t* scales) {
-  const f32_tag df;
-  const nearest_rounder round_to(f, p);
-  const floor_scales rule(f);
+/// One row in runs of blocks: on_block(k, n, b, scale code, factor) for block b, numbers k .. k + n
+/// - 1; on_core(k, n, b) for a block with NaN or Inf, which the scalar core takes.
+template <class Block, class Core>
+HWY_INLINE void for_blocks(const float* in, index_t count, const floor_scales& rule, index_t block,
+                           const Block& on_block, const Core& on_core) {
   block_run run;
-  while (count > 0) {
-    const index_t wanted = (count + block - 1) / block;
+  for (index_t first = 0; first * block < count; first += run_blocks) {
+    const index_t wanted = (count - first * block + block - 1) / block;
     const index_t blocks = wanted < run_blocks ? wanted : run_blocks;
-    const index_t numbers = blocks * block < count ? blocks * block : count;
     for (index_t b = 0; b < blocks; ++b) {
-      const index_t left = numbers - b * block;
-      run.amax[b] = max_magnitude_bits(in + b * block, left < block ? left : block);
+      const index_t k = (first + b) * block;
+      if (count - k > ahead) simd::prefetch(in + k + ahead, 4 * block);
+      run.amax[b] = max_magnitude_bits(in + k, count - k < block ? count - k : block);
     }
     find_scales(rule, blocks, run);
     for (index_t b = 0; b < blocks; ++b) {
-      const float* x = in + b * block;
-      std::uint8_t* to = codes + b * block;
-      const index_t left = numbers - b * block;
-      const index_t n = left < block ? left : block;
-      scales[b] = static_cast<std::uint8_t>(run.code[b]);
+      const index_t k = (first + b) * block;
+      const index_t n = count - k < block ? count - k : block;
       if (run.amax[b] >= inf_bits) {
-        E8M0 scale;
-        quantize_block(x, 1, static_cast<int>(n), f, core_quantizer(p), scale, to);
-        scales[b] = scale.code;
-        continue;
+        on_core(k, n, first + b);
+      } else {
+        on_block(k, n, first + b, run.code[b], run.factor[b]);
       }
-      const f32_vec factor = hn::Set(df, run.factor[b]);
-      for_vectors(
-          n,
-          [&](index_t i)
-              HWY_ATTR { store_bytes(round_to.codes(hn::LoadU(df, x + i), factor), to + i); },
-          [&](index_t i, index_t rest) HWY_ATTR {
-            store_some_bytes(round_to.codes(load_some(x + i, rest), factor), to + i, rest);
-          });
     }
-    in += numbers;
-    codes += numbers;
-    scales += blocks;
-    count -= numbers;
   }
 }
 
+HWY_INLINE void quantize_row_nearest(const nearest_rounder& round_to, const floor_scales& rule,
+                                     const float* in, index_t count, format_desc f, int block,
+                                     const simd::convert_policy& p, std::uint8_t* codes,
+                                     std::uint8_t* scales) {
+  const f32_tag df;
+  for_blocks(
+      in, count, rule, block,
+      [&](index_t k, index_t n, index_t b, std::uint32_t scale, float times) HWY_ATTR {
+        scales[b] = static_cast<std::uint8_t>(scale);
+        const f32_vec factor = hn::Set(df, times);
+        for_vectors(
+            n,
+            [&](index_t i) HWY_ATTR {
+              store_bytes(round_to.codes(hn::LoadU(df, in + k + i), factor), codes + k + i);
+            },
+            [&](index_t i, index_t rest) HWY_ATTR {
+              store_some_bytes(round_to.codes(load_some(in + k + i, rest), factor), codes + k + i,
+                               rest);
+            });
+      },
+      [&](index_t k, index_t n, index_t b) {
+        E8M0 scale;
+        quantize_block(in + k, 1, static_cast<int>(n), f, core_quantizer(p), scale, codes + k);
+        scales[b] = scale.code;
+      });
+}
+
 template <rounding_mode Mode>
-HWY_INLINE void quantize_row(const float* in, index_t count, format_desc f, int block,
-                             const simd::convert_policy& p, std::uint8_t* codes,
-                             std::uint8_t* scales) {
-  const encoder<Mode> to_codes(f, p);
+HWY_INLINE void quantize_row(const encoder<Mode>& to_codes, const float* in, index_t count,
+                             format_desc f, int block, const simd::convert_policy& p,
+                             std::uint8_t* codes, std::uint8_t* scales) {
   for (index_t k = 0; k < count; k += block) {
     const index_t n = count - k < block ? count - k : block;
     const std::uint32_t top = max_magnitude_bits(in + k, n);
@@ -283,15 +198,182 @@ HWY_INLINE void quantize_row(const float* in, index_t count, format_desc f, int 
   }
 }
 
-inline void quantize_kernel(const float* in, index_t count, format_desc f, int block,
-                            const simd::convert_policy& p, std::uint8_t* codes,
-                            std::uint8_t* scales) {
+inline void quantize_kernel(const float* in, index_t in_stride, index_t rows, index_t count,
+                            format_desc f, int block, const simd::convert_policy& p,
+                            std::uint8_t* codes, index_t code_stride, std::uint8_t* scales,
+                            index_t scale_stride) {
   if (nearest_rounder::takes(f, p)) {
-    return quantize_row_nearest(in, count, f, block, p, codes, scales);
+    const nearest_rounder round_to(f, p);
+    const floor_scales rule(f);
+    for (index_t row = 0; row < rows; ++row) {
+      quantize_row_nearest(round_to, rule, in + row * in_stride, count, f, block, p,
+                           codes + row * code_stride, scales + row * scale_stride);
+    }
+    return;
   }
   with_rounding(p.rounding, [&]<rounding_mode Mode>() HWY_ATTR {
-    quantize_row<Mode>(in, count, f, block, p, codes, scales);
+    const encoder<Mode> to_codes(f, p);
+    for (index_t row = 0; row < rows; ++row) {
+      quantize_row(to_codes, in + row * in_stride, count, f, block, p, codes + row * code_stride,
+                   scales + row * scale_stride);
+    }
   });
+}
+
+/// 2^(code - 127), the inverse of a factor.
+HWY_INLINE f32_vec scale_values(u32_vec code) {
+  const u32_tag du;
+  return hn::BitCast(f32_tag(), hn::Max(hn::ShiftLeft<23>(code), hn::Set(du, 0x00400000U)));
+}
+
+HWY_INLINE void fake_quantize_row(const nearest_rounder& round_to, const floor_scales& rule,
+                                  const float* in, index_t count, format_desc f, int block,
+                                  const simd::convert_policy& p, float* out) {
+  const f32_tag df;
+  for_blocks(
+      in, count, rule, block,
+      [&](index_t k, index_t n, index_t, std::uint32_t scale, float times) HWY_ATTR {
+        const f32_vec factor = hn::Set(df, times);
+        const f32_vec back = scale_values(hn::Set(u32_tag(), scale));
+        for_vectors(
+            n,
+            [&](index_t i) HWY_ATTR {
+              hn::StoreU(round_to.values(hn::LoadU(df, in + k + i), factor, back), df, out + k + i);
+            },
+            [&](index_t i, index_t rest) HWY_ATTR {
+              store_some(round_to.values(load_some(in + k + i, rest), factor, back), out + k + i,
+                         rest);
+            });
+      },
+      [&](index_t k, index_t n, index_t) {
+        static_cast<void>(
+            fake_quantize(view(in + k, 1, n), view(out + k, 1, n), f, block, core_quantizer(p)));
+      });
+}
+
+inline void fake_quantize_kernel(const float* in, index_t in_stride, index_t rows, index_t count,
+                                 format_desc f, int block, const simd::convert_policy& p,
+                                 float* out, index_t out_stride) {
+  if (!nearest_rounder::takes(f, p)) {
+    static_cast<void>(fake_quantize(view(in, rows, count, in_stride),
+                                    view(out, rows, count, out_stride), f, block,
+                                    core_quantizer(p)));
+    return;
+  }
+  const nearest_rounder round_to(f, p);
+  const floor_scales rule(f);
+  for (index_t row = 0; row < rows; ++row) {
+    fake_quantize_row(round_to, rule, in + row * in_stride, count, f, block, p,
+                      out + row * out_stride);
+  }
+}
+
+/// A vector of columns, block by block: each lane has the scale of its own column. Calls
+/// on_row(k, x, factor, code) for each row k of a block, done(b, code, special) after its rows.
+template <class Row, class Done>
+HWY_INLINE void for_column_blocks(const float* in, index_t in_stride, index_t depth, index_t block,
+                                  const floor_scales& rule, const Row& on_row, const Done& done) {
+  const f32_tag df;
+  const u32_tag du;
+  const auto lanes = static_cast<index_t>(hn::Lanes(df));
+  // Rows at a power of two from each other do not stay in the first cache: they are kept here.
+  constexpr index_t kept_rows = 64;
+  HWY_ALIGN float kept[kept_rows * HWY_MAX_BYTES / sizeof(float)];
+  for (index_t first = 0; first < depth; first += block) {
+    const index_t last = first + block < depth ? first + block : depth;
+    u32_vec amax = hn::Zero(du);
+    for (index_t k = first; k < last; ++k) {
+      const f32_vec x = hn::LoadU(df, in + k * in_stride);
+      amax = hn::Max(amax, hn::And(hn::BitCast(du, x), hn::Set(du, 0x7FFFFFFFU)));
+      if (block <= kept_rows) hn::Store(x, df, kept + (k - first) * lanes);
+    }
+    f32_vec factor;
+    const u32_vec code = rule(amax, factor);
+    const bool special = !hn::AllTrue(du, hn::Lt(amax, hn::Set(du, inf_bits)));
+    for (index_t k = first; k < last && !special; ++k) {
+      const f32_vec x = block <= kept_rows ? hn::Load(df, kept + (k - first) * lanes)
+                                           : hn::LoadU(df, in + k * in_stride);
+      on_row(k, x, factor, code);
+    }
+    done(first / block, code, special);
+  }
+}
+
+inline void quantize_columns_kernel(const float* in, index_t in_stride, index_t depth, index_t cols,
+                                    format_desc f, int block, const simd::convert_policy& p,
+                                    std::uint8_t* codes, index_t code_stride, std::uint8_t* scales,
+                                    index_t scale_stride) {
+  const auto lanes = static_cast<index_t>(hn::Lanes(f32_tag()));
+  const auto core = [&](index_t first, index_t last, index_t col, index_t end) {
+    const matrix_view<const float> from{in + first * in_stride + col, last - first, end - col,
+                                        in_stride, 1};
+    const quantized_view to{f,
+                            block,
+                            codes + first * code_stride + col,
+                            1,
+                            scales + col * scale_stride + first / block,
+                            scale_stride,
+                            code_stride};
+    static_cast<void>(quantize(from, to, core_quantizer(p), {0, false}));
+  };
+  index_t col = 0;
+  if (nearest_rounder::takes(f, p)) {
+    const nearest_rounder round_to(f, p);
+    const floor_scales rule(f);
+    HWY_ALIGN std::uint32_t lane_codes[HWY_MAX_BYTES / sizeof(std::uint32_t)];
+    for (; col + lanes <= cols; col += lanes) {
+      for_column_blocks(
+          in + col, in_stride, depth, block, rule,
+          [&](index_t k, f32_vec x, f32_vec factor, u32_vec)
+              HWY_ATTR { store_bytes(round_to.codes(x, factor), codes + k * code_stride + col); },
+          [&](index_t b, u32_vec code, bool special) HWY_ATTR {
+            const index_t first = b * block;
+            if (special) {
+              return core(first, first + block < depth ? first + block : depth, col, col + lanes);
+            }
+            hn::Store(code, u32_tag(), lane_codes);
+            for (index_t c = 0; c < lanes; ++c) {
+              scales[(col + c) * scale_stride + b] = static_cast<std::uint8_t>(lane_codes[c]);
+            }
+          });
+    }
+  }
+  if (col < cols) core(0, depth, col, cols);
+}
+
+inline void fake_quantize_columns_kernel(const float* in, index_t in_stride, index_t depth,
+                                         index_t cols, format_desc f, int block,
+                                         const simd::convert_policy& p, float* out,
+                                         index_t out_stride) {
+  const f32_tag df;
+  const auto lanes = static_cast<index_t>(hn::Lanes(df));
+  const auto core = [&](index_t first, index_t last, index_t col, index_t end) {
+    const matrix_view<const float> from{in + first * in_stride + col, last - first, end - col,
+                                        in_stride, 1};
+    static_cast<void>(fake_quantize(
+        from, view(out + first * out_stride + col, last - first, end - col, out_stride), f, block,
+        core_quantizer(p), {0, false}));
+  };
+  index_t col = 0;
+  if (nearest_rounder::takes(f, p)) {
+    const nearest_rounder round_to(f, p);
+    const floor_scales rule(f);
+    for (; col + lanes <= cols; col += lanes) {
+      for_column_blocks(
+          in + col, in_stride, depth, block, rule,
+          [&](index_t k, f32_vec x, f32_vec factor, u32_vec code) HWY_ATTR {
+            hn::StoreU(round_to.values(x, factor, scale_values(code)), df,
+                       out + k * out_stride + col);
+          },
+          [&](index_t b, u32_vec, bool special) HWY_ATTR {
+            const index_t first = b * block;
+            if (special) {
+              core(first, first + block < depth ? first + block : depth, col, col + lanes);
+            }
+          });
+    }
+  }
+  if (col < cols) core(0, depth, col, cols);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -23,9 +23,18 @@ struct scalar_target {
       kernel_table t{};
       t.target = "scalar";
       t.encode = encode;
-      t.quantize = quantize_row;
+      t.quantize = quantize_rows;
+      t.quantize_columns = quantize_columns;
+      t.transpose_codes = transpose_codes;
+      t.fake_quantize = fake_quantize_rows;
+      t.fake_quantize_columns = fake_quantize_columns;
       t.decode = decode;
+      t.decode_blocks = decode_blocks;
       t.apply_scales = apply_scales;
+      t.stream = [](const float* in, index_t count, float* out) {
+        std::memcpy(out, in, static_cast<std::size_t>(count) * sizeof(float));
+      };
+      t.flush = [] {};
       return t;
     }();
     return table;
@@ -42,16 +51,49 @@ struct scalar_target {
     }
   }
 
-  static void quantize_row(const float* in, index_t count, format_desc f, int block,
-                           const convert_policy& p, std::uint8_t* codes, std::uint8_t* scales) {
-    const quantizer<scale::floor, rounding::dynamic, overflow::dynamic, nan::dynamic> q{
+  static auto policies(const convert_policy& p) noexcept {
+    return quantizer<scale::floor, rounding::dynamic, overflow::dynamic, nan::dynamic>{
         {}, {p.rounding}, {p.overflow}, {p.on_nan}};
-    for (index_t k = 0; k < count; k += block) {
-      const auto n = static_cast<int>(count - k < block ? count - k : block);
-      E8M0 scale;
-      quantize_block(in + k, 1, n, f, q, scale, codes + k);
-      scales[k / block] = scale.code;
+  }
+
+  static void quantize_rows(const float* in, index_t in_stride, index_t rows, index_t count,
+                            format_desc f, int block, const convert_policy& p, std::uint8_t* codes,
+                            index_t code_stride, std::uint8_t* scales, index_t scale_stride) {
+    static_cast<void>(mxref::quantize(view(in, rows, count, in_stride),
+                                      {f, block, codes, code_stride, scales, scale_stride},
+                                      policies(p)));
+  }
+
+  static void quantize_columns(const float* in, index_t in_stride, index_t depth, index_t cols,
+                               format_desc f, int block, const convert_policy& p,
+                               std::uint8_t* codes, index_t code_stride, std::uint8_t* scales,
+                               index_t scale_stride) {
+    static_cast<void>(mxref::quantize(view(in, depth, cols, in_stride),
+                                      {f, block, codes, 1, scales, scale_stride, code_stride},
+                                      policies(p), {0, false}));
+  }
+
+  static void transpose_codes(const std::uint8_t* in, index_t in_stride, index_t rows, index_t cols,
+                              std::uint8_t* out, index_t out_stride) {
+    for (index_t r = 0; r < rows; ++r) {
+      for (index_t c = 0; c < cols; ++c) out[c * out_stride + r] = in[r * in_stride + c];
     }
+  }
+
+  static void fake_quantize_rows(const float* in, index_t in_stride, index_t rows, index_t count,
+                                 format_desc f, int block, const convert_policy& p, float* out,
+                                 index_t out_stride) {
+    static_cast<void>(mxref::fake_quantize(view(in, rows, count, in_stride),
+                                           view(out, rows, count, out_stride), f, block,
+                                           policies(p)));
+  }
+
+  static void fake_quantize_columns(const float* in, index_t in_stride, index_t depth, index_t cols,
+                                    format_desc f, int block, const convert_policy& p, float* out,
+                                    index_t out_stride) {
+    static_cast<void>(mxref::fake_quantize(view(in, depth, cols, in_stride),
+                                           view(out, depth, cols, out_stride), f, block,
+                                           policies(p), {0, false}));
   }
 
   static void decode(const void* codes, index_t count, format_desc f, float* out) {
@@ -64,6 +106,12 @@ struct scalar_target {
     for (index_t i = 0; i < count; ++i) {
       out[i] = from_number<float>(to_number(f, v.code(0, i)));
     }
+  }
+
+  static void decode_blocks(const std::uint8_t* codes, index_t count, format_desc f,
+                            const float* factors, int block, float* out) {
+    decode(codes, count, f, out);
+    apply_scales(out, count, factors, block, 0);
   }
 
   static void apply_scales(float* out, index_t count, const float* factors, int block, int phase) {
