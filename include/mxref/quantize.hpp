@@ -202,7 +202,7 @@ status quantize(matrix_view<T> in, const quantized_view& out, const quantizer<Po
 /// Shape:   out as in, for both axes; out may be in.
 /// Rounds:  as quantize, then element times scale to binary32.
 /// Errors:  those of quantize, and shape_mismatch when out is not as large as in.
-/// Checked: tests/sweep/quantize_test.cpp
+/// Checked: tests/sweep/fake_quantize_test.cpp
 template <class T, class... Policies>
 status fake_quantize(matrix_view<T> in, matrix_view<float> out, format_desc format, int block,
                      const quantizer<Policies...>& q = {}, quantize_options options = {}) noexcept {
