@@ -32,6 +32,7 @@ catch2                -                     2.13  Catch2: the conformance suite,
 libbenchmark-dev      -                     1.7   Google Benchmark: the benchmarks are compiled
 libgmp-dev            -                     6.2   GMP: independent exact arithmetic to test against
 libmpfr-dev           -                     4.2   MPFR: independent rounding to test against
+librandom123-dev      -                     1.14  Random123: random words to test against
 pkgconf               pkg-config            1.8   pkg-config: its files are tested
 clang-format          clang-format          14    source layout is checked
 clang-tidy            clang-tidy            14    names and bug patterns are checked

@@ -20,6 +20,7 @@
 #include "mxref/matrix_unit.hpp"
 #include "mxref/overflow.hpp"
 #include "mxref/packing.hpp"
+#include "mxref/philox.hpp"
 #include "mxref/quantize.hpp"
 #include "mxref/rounding.hpp"
 #include "mxref/scale.hpp"

@@ -47,6 +47,17 @@ struct quantized_view {
   index_t code_col_bytes = 1;  ///< distance between codes of an operand's row
 };
 
+/// Where numbers stand in their source, for policies that depend on it: x[i] has the position
+/// first + i * step.
+struct element_order {
+  std::uint64_t first = 0;
+  std::uint64_t step = 1;
+
+  MXREF_HD constexpr std::uint64_t operator()(index_t i) const noexcept {
+    return first + static_cast<std::uint64_t>(i) * step;
+  }
+};
+
 namespace detail {
 
 /// Total order on magnitudes for amax: significands at one exponent need no alignment.
@@ -91,13 +102,14 @@ MXREF_HD constexpr E8M0 choose_scale(const block_amax& found, format_desc format
   return mode == nan_mode::gfloat_inf && found.has_inf ? E8M0{254} : q.scale(found.amax, format);
 }
 
-/// The code of one number under a scale; 0 under a NaN scale.
+/// The code of one number under a scale, 0 under a NaN scale; index as in element_order.
 template <class... Policies>
 MXREF_HD constexpr std::uint8_t encode_scaled(number x, const number& scale, format_desc format,
-                                              const quantizer<Policies...>& q) noexcept {
+                                              const quantizer<Policies...>& q,
+                                              std::uint64_t index) noexcept {
   if (scale.is_nan()) return 0;
   x.exp -= scale.exp;
-  return static_cast<std::uint8_t>(to_code(format, x, q.rounding, q.overflow));
+  return static_cast<std::uint8_t>(to_code(format, x, rounding_at(q.rounding, index), q.overflow));
 }
 
 /// Quantizes one block of count numbers, x[0], x[stride], ...
@@ -112,11 +124,12 @@ MXREF_HD constexpr std::uint8_t encode_scaled(number x, const number& scale, for
 template <native_float T, class... Policies>
 MXREF_HD constexpr void quantize_block(const T* x, index_t stride, int count, format_desc format,
                                        const quantizer<Policies...>& q, E8M0& scale,
-                                       std::uint8_t* codes, index_t code_stride = 1) noexcept {
+                                       std::uint8_t* codes, index_t code_stride = 1,
+                                       element_order order = {}) noexcept {
   scale = choose_scale(find_amax(x, stride, count), format, q);
   const number s = scale.to_number();
   for (int i = 0; i < count; ++i) {
-    codes[i * code_stride] = encode_scaled(to_number(x[i * stride]), s, format, q);
+    codes[i * code_stride] = encode_scaled(to_number(x[i * stride]), s, format, q, order(i));
   }
 }
 
@@ -148,6 +161,62 @@ MXREF_HD constexpr Block quantize(const T* x, S s = {}, R r = {}, O o = {}, P p 
 }
 
 namespace detail {
+
+/// The positions of numbers in their source, seen from the rows that blocks run along.
+struct source_order {
+  std::uint64_t first = 0;
+  std::uint64_t row_step = 0;
+  std::uint64_t step = 1;
+
+  /// From element k of a row on.
+  constexpr element_order at(index_t row, index_t k) const noexcept {
+    return {
+        first + static_cast<std::uint64_t>(row) * row_step + static_cast<std::uint64_t>(k) * step,
+        step};
+  }
+};
+
+/// C order of a whole matrix.
+template <class T>
+constexpr source_order c_order(const matrix_view<T>& in, int axis) noexcept {
+  const auto cols = static_cast<std::uint64_t>(in.cols);
+  return axis == 0 ? source_order{0, 1, cols} : source_order{0, cols, 1};
+}
+
+/// quantize along rows, of numbers whose positions are given.
+template <class T, class... Policies>
+void quantize_rows(matrix_view<T> in, const quantized_view& out, const quantizer<Policies...>& q,
+                   const source_order& order) noexcept {
+  for (index_t row = 0; row < in.rows; ++row) {
+    for (index_t k = 0; k < in.cols; k += out.block) {
+      const auto count = static_cast<int>(in.cols - k < out.block ? in.cols - k : out.block);
+      E8M0 scale;
+      quantize_block(&in(row, k), in.col_stride, count, out.format, q, scale,
+                     out.codes + row * out.code_row_bytes + k * out.code_col_bytes,
+                     out.code_col_bytes, order.at(row, k));
+      out.scales[row * out.scale_row_bytes + k / out.block] = scale.code;
+    }
+  }
+}
+
+/// fake_quantize along rows, of numbers whose positions are given.
+template <class T, class... Policies>
+void fake_quantize_rows(matrix_view<T> in, matrix_view<float> out, format_desc format, int block,
+                        const quantizer<Policies...>& q, const source_order& order) noexcept {
+  for (index_t row = 0; row < in.rows; ++row) {
+    for (index_t k = 0; k < in.cols; k += block) {
+      const auto count = static_cast<int>(in.cols - k < block ? in.cols - k : block);
+      const number scale =
+          choose_scale(find_amax(&in(row, k), in.col_stride, count), format, q).to_number();
+      const element_order positions = order.at(row, k);
+      for (int i = 0; i < count; ++i) {
+        const std::uint8_t code =
+            encode_scaled(to_number(in(row, k + i)), scale, format, q, positions(i));
+        out(row, k + i) = from_number<float>(scaled(to_number(format, code), scale));
+      }
+    }
+  }
+}
 
 /// Everything that quantize refuses.
 template <class T, class... Policies>
@@ -182,17 +251,8 @@ template <class T, class... Policies>
 status quantize(matrix_view<T> in, const quantized_view& out, const quantizer<Policies...>& q = {},
                 quantize_options options = {}) noexcept {
   if (const status s = detail::check_quantize(in, out.format, out.block, q, options); !s) return s;
-  if (options.axis == 0) in = transposed(in);
-  for (index_t row = 0; row < in.rows; ++row) {
-    for (index_t k = 0; k < in.cols; k += out.block) {
-      const auto count = static_cast<int>(in.cols - k < out.block ? in.cols - k : out.block);
-      E8M0 scale;
-      quantize_block(&in(row, k), in.col_stride, count, out.format, q, scale,
-                     out.codes + row * out.code_row_bytes + k * out.code_col_bytes,
-                     out.code_col_bytes);
-      out.scales[row * out.scale_row_bytes + k / out.block] = scale.code;
-    }
-  }
+  const detail::source_order order = detail::c_order(in, options.axis);
+  detail::quantize_rows(options.axis == 0 ? transposed(in) : in, out, q, order);
   return {};
 }
 
@@ -208,21 +268,10 @@ status fake_quantize(matrix_view<T> in, matrix_view<float> out, format_desc form
                      const quantizer<Policies...>& q = {}, quantize_options options = {}) noexcept {
   if (out.rows != in.rows || out.cols != in.cols) return {errc::shape_mismatch};
   if (const status s = detail::check_quantize(in, format, block, q, options); !s) return s;
-  if (options.axis == 0) {
-    in = transposed(in);
-    out = transposed(out);
-  }
-  for (index_t row = 0; row < in.rows; ++row) {
-    for (index_t k = 0; k < in.cols; k += block) {
-      const auto count = static_cast<int>(in.cols - k < block ? in.cols - k : block);
-      const number scale =
-          choose_scale(find_amax(&in(row, k), in.col_stride, count), format, q).to_number();
-      for (index_t i = k; i < k + count; ++i) {
-        const std::uint8_t code = encode_scaled(to_number(in(row, i)), scale, format, q);
-        out(row, i) = from_number<float>(scaled(to_number(format, code), scale));
-      }
-    }
-  }
+  const detail::source_order order = detail::c_order(in, options.axis);
+  const bool down = options.axis == 0;
+  detail::fake_quantize_rows(down ? transposed(in) : in, down ? transposed(out) : out, format,
+                             block, q, order);
   return {};
 }
 

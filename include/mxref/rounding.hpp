@@ -8,6 +8,7 @@
 
 #include "mxref/bits.hpp"
 #include "mxref/config.hpp"
+#include "mxref/philox.hpp"
 
 MXREF_BEGIN_NAMESPACE
 
@@ -23,7 +24,7 @@ struct discarded {
 };
 
 /// Names of the rounding policies for tools; each has a policy type of the same name.
-enum class rounding_mode { nearest_even, nearest_away, toward_zero, up, down, to_odd };
+enum class rounding_mode { nearest_even, nearest_away, toward_zero, up, down, to_odd, stochastic };
 
 /// Each policy answers one question: is the magnitude rounded away from zero?
 namespace rounding {
@@ -74,9 +75,44 @@ struct to_odd {
   MXREF_HD constexpr bool away(const discarded& d) const noexcept { return d.inexact() && !d.odd; }
 };
 
-/// The policy chosen at run time.
+/// Away from zero with a probability equal to the discarded fraction delta of an ulp, to `bits`
+/// bits: away when floor(delta * 2^bits) plus a random integer reaches 2^bits. The random integer
+/// is the top `bits` bits of a random word. Representable numbers never move.
+///
+/// Range:   1 <= bits <= 32.
+/// Checked: tests/sweep/stochastic_test.cpp, over all random integers of up to 16 bits.
+struct stochastic {
+  static constexpr rounding_mode mode = rounding_mode::stochastic;
+  std::uint32_t random = 0;
+  int bits = 32;
+  MXREF_HD constexpr bool away(const discarded& d) const noexcept {
+    const std::uint64_t floor_delta = d.fraction >> (64 - bits);
+    return floor_delta + (random >> (32 - bits)) >= std::uint64_t{1} << bits;
+  }
+};
+
+/// Stochastic rounding of arrays: element i (in C order of the source) has word i of the seed, so
+/// that the result depends on neither threads nor the order of the work.
+struct philox {
+  static constexpr rounding_mode mode = rounding_mode::stochastic;
+  std::uint64_t seed = 0;
+  int bits = 32;
+  /// The policy for element i.
+  MXREF_HD constexpr stochastic at(std::uint64_t i) const noexcept {
+    return {philox_word(seed, i), bits};
+  }
+  /// Word 0 of the seed, where there is one number alone.
+  MXREF_HD constexpr bool away(const discarded& d) const noexcept { return at(0).away(d); }
+};
+
+/// The policy chosen at run time; seed and bits are those of philox.
 struct dynamic {
   rounding_mode mode = rounding_mode::nearest_even;
+  std::uint64_t seed = 0;
+  int bits = 32;
+  std::uint64_t index = 0;
+
+  MXREF_HD constexpr dynamic at(std::uint64_t i) const noexcept { return {mode, seed, bits, i}; }
   MXREF_HD constexpr bool away(const discarded& d) const noexcept {
     switch (mode) {
       case rounding_mode::nearest_even:
@@ -91,6 +127,8 @@ struct dynamic {
         return down{}.away(d);
       case rounding_mode::to_odd:
         return to_odd{}.away(d);
+      case rounding_mode::stochastic:
+        return philox{seed, bits}.at(index).away(d);
     }
     return false;
   }
@@ -103,6 +141,16 @@ concept rounding_policy = requires(R r, discarded d) {
   { r.away(d) } -> std::convertible_to<bool>;
   { r.mode } -> std::convertible_to<rounding_mode>;
 };
+
+/// The policy for element i of an array: its own where the policy depends on the position.
+template <rounding_policy R>
+MXREF_HD constexpr auto rounding_at(const R& r, std::uint64_t i) noexcept {
+  if constexpr (requires { r.at(i); }) {
+    return r.at(i);
+  } else {
+    return r;
+  }
+}
 
 /// Rounds sig * 2^-shift to an integer by the policy r.
 ///

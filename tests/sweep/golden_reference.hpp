@@ -49,6 +49,8 @@ inline bool rounds_away(double rest, bool odd, bool negative, rounding_mode r) {
       return rest > 0 && negative;
     case rounding_mode::to_odd:
       return rest > 0 && !odd;
+    case rounding_mode::stochastic:  // has a reference of its own
+      break;
   }
   return false;
 }

@@ -14,12 +14,16 @@ class DequantizeKernel : public on_target {};
 
 template <class F>
 void for_every_policy(F&& f) {
-  for (int rounding = 0; rounding < 6; ++rounding) {
+  for (int rounding = 0; rounding < 7; ++rounding) {  // the last is stochastic
     for (int overflow = 0; overflow < 3; ++overflow) {
       for (int negative = 0; negative < 2; ++negative) {
-        f(simd::convert_policy{static_cast<mxref::rounding_mode>(rounding),
-                               static_cast<mxref::overflow_mode>(overflow),
-                               static_cast<mxref::negative_mode>(negative)});
+        simd::convert_policy p;
+        p.rounding = static_cast<mxref::rounding_mode>(rounding);
+        p.overflow = static_cast<mxref::overflow_mode>(overflow);
+        p.negative = static_cast<mxref::negative_mode>(negative);
+        p.seed = 0x0123456789ABCDEF + static_cast<std::uint64_t>(overflow);
+        p.random_bits = negative == 0 ? 32 : 1 + 5 * overflow;
+        f(p);
       }
     }
   }
@@ -44,8 +48,9 @@ TEST_P(EncodeKernel, EqualsToCodeForEveryFormatPolicyAndLength) {
           std::uint32_t got = 0;
           std::memcpy(&got, codes.data() + static_cast<std::size_t>(i) * width, width);
           const float in = x[static_cast<std::size_t>(offset + i)];
+          const mxref::rounding::dynamic rounding{p.rounding, p.seed, p.random_bits};
           const auto want = mxref::to_code(
-              f, mxref::to_number(in), mxref::rounding::dynamic{p.rounding},
+              f, mxref::to_number(in), rounding.at(static_cast<std::uint64_t>(i)),
               mxref::overflow::dynamic{p.overflow}, mxref::negative::dynamic{p.negative});
           ASSERT_EQ(got, want) << name << " x=" << std::hexfloat << in << " rounding "
                                << static_cast<int>(p.rounding) << " overflow "
@@ -100,7 +105,7 @@ TEST_P(QuantizeKernel, EqualsTheCoreForEveryFormatPolicyBlockAndStride) {
           p.on_nan = static_cast<mxref::nan_mode>(nan);
           const mxref::quantizer<mxref::scale::floor, mxref::rounding::dynamic,
                                  mxref::overflow::dynamic, mxref::nan::dynamic>
-              q{{}, {p.rounding}, {p.overflow}, {p.on_nan}};
+              q{{}, {p.rounding, p.seed, p.random_bits}, {p.overflow}, {p.on_nan}};
           const int block = below(r, 2) != 0 ? 32 : 1 + below(r, 70);
           const index_t rows = 1 + below(r, below(r, 2) != 0 ? 5 : 80);
           const index_t cols = below(r, 100);

@@ -52,6 +52,12 @@ void for_strips(const E& e, index_t rows, index_t cols, F&& f) {
   });
 }
 
+/// A policy for the part of a matrix that begins at an element of a row.
+inline convert_policy policy_at(convert_policy p, index_t row, index_t k) noexcept {
+  p.first += static_cast<std::uint64_t>(row) * p.row_step + static_cast<std::uint64_t>(k) * p.step;
+  return p;
+}
+
 /// One scratch row for each worker.
 template <class T>
 class row_scratch {
@@ -79,9 +85,9 @@ status quantize_rows(const kernel_table& kernels, matrix_view<const float> in,
   row_scratch<std::uint8_t> codes(e, scatter ? in.cols : 0);
   if (!numbers.ok() || !codes.ok()) return {errc::out_of_memory};
   const auto quantize = [&](const float* x, index_t row, index_t rows, std::uint8_t* to) {
-    kernels.quantize(x, in.row_stride, rows, in.cols, out.format, out.block, policy, to,
-                     out.code_row_bytes, out.scales + row * out.scale_row_bytes,
-                     out.scale_row_bytes);
+    kernels.quantize(x, in.row_stride, rows, in.cols, out.format, out.block,
+                     policy_at(policy, row, 0), to, out.code_row_bytes,
+                     out.scales + row * out.scale_row_bytes, out.scale_row_bytes);
   };
   for_rows(e, in.rows, in.cols, [&](index_t first, index_t count, index_t worker) {
     if (!gather && !scatter) {
@@ -121,7 +127,7 @@ status quantize_columns(const kernel_table& kernels, matrix_view<const float> in
       std::uint8_t* ordered = in_order ? to : codes.row(worker);
       const index_t stride = in_order ? out.code_col_bytes : strip_cols;
       kernels.quantize_columns(in.data + k * in.row_stride + col, in.row_stride, depth, cols,
-                               out.format, out.block, policy, ordered, stride,
+                               out.format, out.block, policy_at(policy, col, k), ordered, stride,
                                out.scales + col * out.scale_row_bytes + k / out.block,
                                out.scale_row_bytes);
       if (in_order) continue;
@@ -141,21 +147,46 @@ status quantize_columns(const kernel_table& kernels, matrix_view<const float> in
 
 }  // namespace detail
 
-/// The run-time names of a quantizer's policies.
+/// Policies of the library, which kernels know by name; a user's own take the scalar core.
+template <class T, class... Known>
+inline constexpr bool is_one_of = (std::same_as<T, Known> || ...);
+template <class Q>
+inline constexpr bool has_kernel = false;
+template <class S, class R, class O, class P>
+inline constexpr bool has_kernel<quantizer<S, R, O, P>> = is_one_of<S, scale::floor>&&
+    is_one_of<R, rounding::nearest_even, rounding::nearest_away, rounding::toward_zero,
+              rounding::up, rounding::down, rounding::to_odd, rounding::philox, rounding::dynamic>&&
+        is_one_of<O, overflow::saturate, overflow::nonsaturating, overflow::saturate_full,
+                  overflow::dynamic>&&
+            is_one_of<P, nan::poison, nan::finite, nan::gfloat_inf, nan::dynamic>;
+
+/// The run-time names of a quantizer's policies, for numbers in the C order of a matrix.
 template <class... Policies>
-constexpr convert_policy policy_of(const quantizer<Policies...>& q) noexcept {
-  return {q.rounding.mode, q.overflow.mode, negative_mode::to_nan, q.on_nan.mode, q.scale.rule};
+constexpr convert_policy policy_of(const quantizer<Policies...>& q,
+                                   const mxref::detail::source_order& order) noexcept {
+  convert_policy p{q.rounding.mode, q.overflow.mode, negative_mode::to_nan, q.on_nan.mode,
+                   q.scale.rule};
+  if constexpr (requires { q.rounding.seed; }) {
+    p.seed = q.rounding.seed;
+    p.random_bits = q.rounding.bits;
+  }
+  p.first = order.first;
+  p.row_step = order.row_step;
+  p.step = order.step;
+  return p;
 }
 
-/// See mxref::quantize. binary64 input goes through the scalar core.
+/// See mxref::quantize. binary64 input, and policies that are not the library's, go through the
+/// scalar core.
 template <class T, class... Policies, executor E>
 status quantize_with(const kernel_table& kernels, matrix_view<T> in, const quantized_view& out,
                      const quantizer<Policies...>& q, quantize_options options,
                      const E& e) noexcept {
-  if constexpr (std::same_as<std::remove_const_t<T>, float>) {
+  if constexpr (std::same_as<std::remove_const_t<T>, float> && has_kernel<quantizer<Policies...>>) {
     const status checked = mxref::detail::check_quantize(in, out.format, out.block, q, options);
     if (!checked) return checked;
-    // Blocks run down contiguous columns, or along rows of any stride.
+    // As blocks along rows, and then, where columns are contiguous, as blocks down them.
+    const convert_policy policy = policy_of(q, mxref::detail::c_order(in, options.axis));
     if (options.axis != 0 && in.row_stride == 1 && in.col_stride != 1) {
       in = transposed(in);
       options.axis = 0;
@@ -163,7 +194,6 @@ status quantize_with(const kernel_table& kernels, matrix_view<T> in, const quant
       in = transposed(in);
       options.axis = -1;
     }
-    const convert_policy policy = policy_of(q);
     return options.axis == 0 ? detail::quantize_columns(kernels, in, out, policy, e)
                              : detail::quantize_rows(kernels, in, out, policy, e);
   } else {
@@ -171,15 +201,16 @@ status quantize_with(const kernel_table& kernels, matrix_view<T> in, const quant
   }
 }
 
-/// See mxref::fake_quantize. binary64 input goes through the scalar core.
+/// See mxref::fake_quantize and quantize_with.
 template <class T, class... Policies, executor E>
 status fake_quantize_with(const kernel_table& kernels, matrix_view<T> in, matrix_view<float> out,
                           format_desc format, int block, const quantizer<Policies...>& q,
                           quantize_options options, const E& e) noexcept {
-  if constexpr (std::same_as<std::remove_const_t<T>, float>) {
+  if constexpr (std::same_as<std::remove_const_t<T>, float> && has_kernel<quantizer<Policies...>>) {
     const status checked = mxref::detail::check_quantize(in, format, block, q, options);
     if (!checked) return checked;
     if (out.rows != in.rows || out.cols != in.cols) return {errc::shape_mismatch};
+    const convert_policy policy = policy_of(q, mxref::detail::c_order(in, options.axis));
     if (in.col_stride != 1 && in.row_stride == 1 && out.row_stride == 1) {
       in = transposed(in);
       out = transposed(out);
@@ -187,17 +218,17 @@ status fake_quantize_with(const kernel_table& kernels, matrix_view<T> in, matrix
     }
     const bool contiguous = in.col_stride == 1 && out.col_stride == 1;
     if (!contiguous) return fake_quantize(in, out, format, block, q, options);
-    const convert_policy policy = policy_of(q);
     if (options.axis == 0) {
       detail::for_strips(e, in.rows, in.cols, [&](index_t col, index_t cols, index_t) {
         kernels.fake_quantize_columns(in.data + col, in.row_stride, in.rows, cols, format, block,
-                                      policy, out.data + col, out.row_stride);
+                                      detail::policy_at(policy, col, 0), out.data + col,
+                                      out.row_stride);
       });
     } else {
       detail::for_rows(e, in.rows, in.cols, [&](index_t first, index_t count, index_t) {
         kernels.fake_quantize(in.data + first * in.row_stride, in.row_stride, count, in.cols,
-                              format, block, policy, out.data + first * out.row_stride,
-                              out.row_stride);
+                              format, block, detail::policy_at(policy, first, 0),
+                              out.data + first * out.row_stride, out.row_stride);
       });
     }
     return {};
@@ -262,7 +293,8 @@ status encode_with(const kernel_table& kernels, const float* in, index_t count, 
                    [&](index_t first, index_t runs, index_t) {
                      const index_t from = first * detail::run_size;
                      const index_t end = (first + runs) * detail::run_size;
-                     kernels.encode(in + from, (end < count ? end : count) - from, format, policy,
+                     kernels.encode(in + from, (end < count ? end : count) - from, format,
+                                    detail::policy_at(policy, 0, from),
                                     static_cast<std::uint8_t*>(codes) + from * bytes);
                    });
   return {};

@@ -17,6 +17,7 @@
 #include "mxref/simd/decode-inl.hpp"
 #include "mxref/simd/highway.hpp"
 #include "mxref/simd/kernels.hpp"
+#include "mxref/simd/scalar.hpp"
 
 HWY_BEFORE_NAMESPACE();
 MXREF_BEGIN_NAMESPACE
@@ -190,11 +191,14 @@ HWY_INLINE void with_rounding(rounding_mode mode, F&& f) {
       return f.template operator()<rounding_mode::down>();
     case rounding_mode::to_odd:
       return f.template operator()<rounding_mode::to_odd>();
+    case rounding_mode::stochastic:
+      return;  // has no encoder
   }
 }
 
 inline void encode_kernel(const float* in, index_t count, format_desc f,
                           const simd::convert_policy& p, void* codes) {
+  if (p.rounding == rounding_mode::stochastic) return simd::encode_core(in, count, f, p, codes);
   with_rounding(p.rounding, [&]<rounding_mode Mode>() HWY_ATTR {
     encode_run(encoder<Mode>(f, p), in, count, 0, static_cast<int>(container_bytes(f)), codes);
   });

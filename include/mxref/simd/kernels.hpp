@@ -34,6 +34,12 @@ struct convert_policy {
   negative_mode negative = negative_mode::to_nan;
   nan_mode on_nan = nan_mode::poison;
   scale_rule scale = scale_rule::floor;
+  // For stochastic rounding: see rounding::philox, and the positions of numbers in their source.
+  std::uint64_t seed = 0;
+  int random_bits = 32;
+  std::uint64_t first = 0;     ///< of the first number that a kernel is given
+  std::uint64_t row_step = 0;  ///< from a row to the next
+  std::uint64_t step = 1;      ///< from a number of a row to the next
 };
 
 /// A tile of chain_rows outputs by `vectors` vectors of columns, for `depth` consecutive k.

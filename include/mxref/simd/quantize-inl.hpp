@@ -12,13 +12,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "mxref/quantize.hpp"
 #include "mxref/simd/decode-inl.hpp"
 #include "mxref/simd/encode-inl.hpp"
 #include "mxref/simd/highway.hpp"
 #include "mxref/simd/kernels.hpp"
-#include "mxref/simd/nearest-inl.hpp"
+#include "mxref/simd/rounders-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 MXREF_BEGIN_NAMESPACE
@@ -73,8 +74,39 @@ HWY_INLINE std::uint32_t max_magnitude_bits(const float* in, index_t count) {
 
 inline quantizer<scale::floor, rounding::dynamic, overflow::dynamic, nan::dynamic> core_quantizer(
     const simd::convert_policy& p) noexcept {
-  return {{}, {p.rounding}, {p.overflow}, {p.on_nan}};
+  return {{}, {p.rounding, p.seed, p.random_bits}, {p.overflow}, {p.on_nan}};
 }
+
+inline detail::source_order order_of(const simd::convert_policy& p) noexcept {
+  return {p.first, p.row_step, p.step};
+}
+
+/// Blocks of up to so many numbers have their random words at hand.
+inline constexpr index_t most_words = 256;
+
+/// Random words for a row, a vector at a time.
+template <class Rounder>
+class word_source {
+ public:
+  explicit word_source(const simd::convert_policy& p) noexcept : seed_(p.seed) {}
+
+  /// For count numbers from a position on.
+  HWY_INLINE void fill(std::uint64_t position, index_t count) {
+    if constexpr (Rounder::needs_words) at_ = fill_words(seed_, position, count, words_);
+  }
+  HWY_INLINE u32_vec at(index_t i) const {
+    if constexpr (Rounder::needs_words) {
+      return hn::LoadU(u32_tag(), words_ + at_ + i);
+    } else {
+      return hn::Zero(u32_tag());
+    }
+  }
+
+ private:
+  std::uint64_t seed_;
+  index_t at_ = 0;
+  HWY_ALIGN std::uint32_t words_[Rounder::needs_words ? most_words + HWY_MAX_BYTES : 1];
+};
 
 inline constexpr std::uint32_t inf_bits = 0x7F800000U;
 
@@ -153,29 +185,34 @@ HWY_INLINE void for_blocks(const float* in, index_t count, const floor_scales& r
   }
 }
 
-HWY_INLINE void quantize_row_nearest(const nearest_rounder& round_to, const floor_scales& rule,
-                                     const float* in, index_t count, format_desc f, int block,
-                                     const simd::convert_policy& p, std::uint8_t* codes,
-                                     std::uint8_t* scales) {
+template <class Rounder>
+HWY_INLINE void quantize_row_fast(const Rounder& round_to, const floor_scales& rule,
+                                  const float* in, index_t row, index_t count, format_desc f,
+                                  int block, const simd::convert_policy& p, std::uint8_t* codes,
+                                  std::uint8_t* scales) {
   const f32_tag df;
+  word_source<Rounder> words(p);
   for_blocks(
       in, count, rule, block,
       [&](index_t k, index_t n, index_t b, std::uint32_t scale, float times) HWY_ATTR {
         scales[b] = static_cast<std::uint8_t>(scale);
         const f32_vec factor = hn::Set(df, times);
+        words.fill(order_of(p).at(row, k).first, n);
         for_vectors(
             n,
             [&](index_t i) HWY_ATTR {
-              store_bytes(round_to.codes(hn::LoadU(df, in + k + i), factor), codes + k + i);
+              store_bytes(round_to.codes(hn::LoadU(df, in + k + i), factor, words.at(i)),
+                          codes + k + i);
             },
             [&](index_t i, index_t rest) HWY_ATTR {
-              store_some_bytes(round_to.codes(load_some(in + k + i, rest), factor), codes + k + i,
-                               rest);
+              store_some_bytes(round_to.codes(load_some(in + k + i, rest), factor, words.at(i)),
+                               codes + k + i, rest);
             });
       },
       [&](index_t k, index_t n, index_t b) {
         E8M0 scale;
-        quantize_block(in + k, 1, static_cast<int>(n), f, core_quantizer(p), scale, codes + k);
+        quantize_block(in + k, 1, static_cast<int>(n), f, core_quantizer(p), scale, codes + k, 1,
+                       order_of(p).at(row, k));
         scales[b] = scale.code;
       });
 }
@@ -198,18 +235,38 @@ HWY_INLINE void quantize_row(const encoder<Mode>& to_codes, const float* in, ind
   }
 }
 
+/// Calls f with the fast rounder of a format and policy, if there is one. `consecutive`: the
+/// numbers of a vector have consecutive positions, as random words have.
+template <class F>
+HWY_INLINE bool with_rounder(format_desc f, int block, const simd::convert_policy& p,
+                             bool consecutive, const F& call) {
+  if (nearest_rounder::takes(f, p)) {
+    call(nearest_rounder(f, p));
+    return true;
+  }
+  if (stochastic_rounder::takes(f, p) && consecutive && block <= most_words) {
+    call(stochastic_rounder(f, p));
+    return true;
+  }
+  return false;
+}
+
 inline void quantize_kernel(const float* in, index_t in_stride, index_t rows, index_t count,
                             format_desc f, int block, const simd::convert_policy& p,
                             std::uint8_t* codes, index_t code_stride, std::uint8_t* scales,
                             index_t scale_stride) {
-  if (nearest_rounder::takes(f, p)) {
-    const nearest_rounder round_to(f, p);
+  const bool done = with_rounder(f, block, p, p.step == 1, [&](const auto& round_to) HWY_ATTR {
     const floor_scales rule(f);
     for (index_t row = 0; row < rows; ++row) {
-      quantize_row_nearest(round_to, rule, in + row * in_stride, count, f, block, p,
-                           codes + row * code_stride, scales + row * scale_stride);
+      quantize_row_fast(round_to, rule, in + row * in_stride, row, count, f, block, p,
+                        codes + row * code_stride, scales + row * scale_stride);
     }
-    return;
+  });
+  if (done) return;
+  if (p.rounding == rounding_mode::stochastic) {
+    return detail::quantize_rows(view(in, rows, count, in_stride),
+                                 {f, block, codes, code_stride, scales, scale_stride},
+                                 core_quantizer(p), order_of(p));
   }
   with_rounding(p.rounding, [&]<rounding_mode Mode>() HWY_ATTR {
     const encoder<Mode> to_codes(f, p);
@@ -226,46 +283,48 @@ HWY_INLINE f32_vec scale_values(u32_vec code) {
   return hn::BitCast(f32_tag(), hn::Max(hn::ShiftLeft<23>(code), hn::Set(du, 0x00400000U)));
 }
 
-HWY_INLINE void fake_quantize_row(const nearest_rounder& round_to, const floor_scales& rule,
-                                  const float* in, index_t count, format_desc f, int block,
-                                  const simd::convert_policy& p, float* out) {
+template <class Rounder>
+HWY_INLINE void fake_quantize_row(const Rounder& round_to, const floor_scales& rule,
+                                  const float* in, index_t row, index_t count, format_desc f,
+                                  int block, const simd::convert_policy& p, float* out) {
   const f32_tag df;
+  word_source<Rounder> words(p);
   for_blocks(
       in, count, rule, block,
       [&](index_t k, index_t n, index_t, std::uint32_t scale, float times) HWY_ATTR {
         const f32_vec factor = hn::Set(df, times);
         const f32_vec back = scale_values(hn::Set(u32_tag(), scale));
+        words.fill(order_of(p).at(row, k).first, n);
         for_vectors(
             n,
             [&](index_t i) HWY_ATTR {
-              hn::StoreU(round_to.values(hn::LoadU(df, in + k + i), factor, back), df, out + k + i);
+              const f32_vec x = hn::LoadU(df, in + k + i);
+              hn::StoreU(round_to.values(x, factor, back, words.at(i)), df, out + k + i);
             },
             [&](index_t i, index_t rest) HWY_ATTR {
-              store_some(round_to.values(load_some(in + k + i, rest), factor, back), out + k + i,
-                         rest);
+              const f32_vec x = load_some(in + k + i, rest);
+              store_some(round_to.values(x, factor, back, words.at(i)), out + k + i, rest);
             });
       },
       [&](index_t k, index_t n, index_t) {
-        static_cast<void>(
-            fake_quantize(view(in + k, 1, n), view(out + k, 1, n), f, block, core_quantizer(p)));
+        detail::fake_quantize_rows(view(in + k, 1, n), view(out + k, 1, n), f, block,
+                                   core_quantizer(p), {order_of(p).at(row, k).first, 0, p.step});
       });
 }
 
 inline void fake_quantize_kernel(const float* in, index_t in_stride, index_t rows, index_t count,
                                  format_desc f, int block, const simd::convert_policy& p,
                                  float* out, index_t out_stride) {
-  if (!nearest_rounder::takes(f, p)) {
-    static_cast<void>(fake_quantize(view(in, rows, count, in_stride),
-                                    view(out, rows, count, out_stride), f, block,
-                                    core_quantizer(p)));
-    return;
-  }
-  const nearest_rounder round_to(f, p);
-  const floor_scales rule(f);
-  for (index_t row = 0; row < rows; ++row) {
-    fake_quantize_row(round_to, rule, in + row * in_stride, count, f, block, p,
-                      out + row * out_stride);
-  }
+  const bool done = with_rounder(f, block, p, p.step == 1, [&](const auto& round_to) HWY_ATTR {
+    const floor_scales rule(f);
+    for (index_t row = 0; row < rows; ++row) {
+      fake_quantize_row(round_to, rule, in + row * in_stride, row, count, f, block, p,
+                        out + row * out_stride);
+    }
+  });
+  if (done) return;
+  detail::fake_quantize_rows(view(in, rows, count, in_stride), view(out, rows, count, out_stride),
+                             f, block, core_quantizer(p), order_of(p));
 }
 
 /// A vector of columns, block by block: each lane has the scale of its own column. Calls
@@ -299,14 +358,24 @@ HWY_INLINE void for_column_blocks(const float* in, index_t in_stride, index_t de
   }
 }
 
+/// Part of a strip for the scalar core: its columns as rows, and the positions of their numbers.
+struct core_part {
+  matrix_view<const float> in;
+  detail::source_order order;
+
+  core_part(const float* from, index_t stride, index_t first, index_t last, index_t col,
+            index_t end, const simd::convert_policy& p) noexcept
+      : in{from + first * stride + col, end - col, last - first, 1, stride},
+        order{order_of(p).at(col, first).first, p.row_step, p.step} {}
+};
+
 inline void quantize_columns_kernel(const float* in, index_t in_stride, index_t depth, index_t cols,
                                     format_desc f, int block, const simd::convert_policy& p,
                                     std::uint8_t* codes, index_t code_stride, std::uint8_t* scales,
                                     index_t scale_stride) {
   const auto lanes = static_cast<index_t>(hn::Lanes(f32_tag()));
   const auto core = [&](index_t first, index_t last, index_t col, index_t end) {
-    const matrix_view<const float> from{in + first * in_stride + col, last - first, end - col,
-                                        in_stride, 1};
+    const core_part part(in, in_stride, first, last, col, end, p);
     const quantized_view to{f,
                             block,
                             codes + first * code_stride + col,
@@ -314,18 +383,20 @@ inline void quantize_columns_kernel(const float* in, index_t in_stride, index_t 
                             scales + col * scale_stride + first / block,
                             scale_stride,
                             code_stride};
-    static_cast<void>(quantize(from, to, core_quantizer(p), {0, false}));
+    detail::quantize_rows(part.in, to, core_quantizer(p), part.order);
   };
   index_t col = 0;
-  if (nearest_rounder::takes(f, p)) {
-    const nearest_rounder round_to(f, p);
+  with_rounder(f, block, p, p.row_step == 1, [&](const auto& round_to) HWY_ATTR {
+    word_source<std::decay_t<decltype(round_to)>> words(p);
     const floor_scales rule(f);
     HWY_ALIGN std::uint32_t lane_codes[HWY_MAX_BYTES / sizeof(std::uint32_t)];
     for (; col + lanes <= cols; col += lanes) {
       for_column_blocks(
           in + col, in_stride, depth, block, rule,
-          [&](index_t k, f32_vec x, f32_vec factor, u32_vec)
-              HWY_ATTR { store_bytes(round_to.codes(x, factor), codes + k * code_stride + col); },
+          [&](index_t k, f32_vec x, f32_vec factor, u32_vec) HWY_ATTR {
+            words.fill(order_of(p).at(col, k).first, lanes);
+            store_bytes(round_to.codes(x, factor, words.at(0)), codes + k * code_stride + col);
+          },
           [&](index_t b, u32_vec code, bool special) HWY_ATTR {
             const index_t first = b * block;
             if (special) {
@@ -337,7 +408,7 @@ inline void quantize_columns_kernel(const float* in, index_t in_stride, index_t 
             }
           });
     }
-  }
+  });
   if (col < cols) core(0, depth, col, cols);
 }
 
@@ -348,21 +419,21 @@ inline void fake_quantize_columns_kernel(const float* in, index_t in_stride, ind
   const f32_tag df;
   const auto lanes = static_cast<index_t>(hn::Lanes(df));
   const auto core = [&](index_t first, index_t last, index_t col, index_t end) {
-    const matrix_view<const float> from{in + first * in_stride + col, last - first, end - col,
-                                        in_stride, 1};
-    static_cast<void>(fake_quantize(
-        from, view(out + first * out_stride + col, last - first, end - col, out_stride), f, block,
-        core_quantizer(p), {0, false}));
+    const core_part part(in, in_stride, first, last, col, end, p);
+    const matrix_view<float> to{out + first * out_stride + col, end - col, last - first, 1,
+                                out_stride};
+    detail::fake_quantize_rows(part.in, to, f, block, core_quantizer(p), part.order);
   };
   index_t col = 0;
-  if (nearest_rounder::takes(f, p)) {
-    const nearest_rounder round_to(f, p);
+  with_rounder(f, block, p, p.row_step == 1, [&](const auto& round_to) HWY_ATTR {
+    word_source<std::decay_t<decltype(round_to)>> words(p);
     const floor_scales rule(f);
     for (; col + lanes <= cols; col += lanes) {
       for_column_blocks(
           in + col, in_stride, depth, block, rule,
           [&](index_t k, f32_vec x, f32_vec factor, u32_vec code) HWY_ATTR {
-            hn::StoreU(round_to.values(x, factor, scale_values(code)), df,
+            words.fill(order_of(p).at(col, k).first, lanes);
+            hn::StoreU(round_to.values(x, factor, scale_values(code), words.at(0)), df,
                        out + k * out_stride + col);
           },
           [&](index_t b, u32_vec, bool special) HWY_ATTR {
@@ -372,7 +443,7 @@ inline void fake_quantize_columns_kernel(const float* in, index_t in_stride, ind
             }
           });
     }
-  }
+  });
   if (col < cols) core(0, depth, col, cols);
 }
 

@@ -16,13 +16,26 @@ MXREF_BEGIN_NAMESPACE
 
 namespace simd {
 
+/// Rounds count numbers to codes in containers of the format.
+inline void encode_core(const float* in, index_t count, format_desc f, const convert_policy& p,
+                        void* codes) {
+  const rounding::dynamic r{p.rounding, p.seed, p.random_bits};
+  for (index_t i = 0; i < count; ++i) {
+    const std::uint64_t code =
+        to_code(f, to_number(in[i]), r.at(p.first + static_cast<std::uint64_t>(i) * p.step),
+                overflow::dynamic{p.overflow}, negative::dynamic{p.negative});
+    store_code(static_cast<std::uint8_t*>(codes) + i * container_bytes(f), container_bytes(f),
+               static_cast<std::uint32_t>(code));
+  }
+}
+
 /// Kernels that are the scalar core; there are no tile kernels, so products are mxref::gemm.
 struct scalar_target {
   static const kernel_table& kernels() noexcept {
     static const kernel_table table = [] {
       kernel_table t{};
       t.target = "scalar";
-      t.encode = encode;
+      t.encode = encode_core;
       t.quantize = quantize_rows;
       t.quantize_columns = quantize_columns;
       t.transpose_codes = transpose_codes;
@@ -41,36 +54,29 @@ struct scalar_target {
   }
 
  private:
-  static void encode(const float* in, index_t count, format_desc f, const convert_policy& p,
-                     void* codes) {
-    for (index_t i = 0; i < count; ++i) {
-      store_code(static_cast<std::uint8_t*>(codes) + i * container_bytes(f), container_bytes(f),
-                 static_cast<std::uint32_t>(
-                     to_code(f, to_number(in[i]), rounding::dynamic{p.rounding},
-                             overflow::dynamic{p.overflow}, negative::dynamic{p.negative})));
-    }
-  }
-
   static auto policies(const convert_policy& p) noexcept {
     return quantizer<scale::floor, rounding::dynamic, overflow::dynamic, nan::dynamic>{
-        {}, {p.rounding}, {p.overflow}, {p.on_nan}};
+        {}, {p.rounding, p.seed, p.random_bits}, {p.overflow}, {p.on_nan}};
+  }
+  static mxref::detail::source_order order_of(const convert_policy& p) noexcept {
+    return {p.first, p.row_step, p.step};
   }
 
   static void quantize_rows(const float* in, index_t in_stride, index_t rows, index_t count,
                             format_desc f, int block, const convert_policy& p, std::uint8_t* codes,
                             index_t code_stride, std::uint8_t* scales, index_t scale_stride) {
-    static_cast<void>(mxref::quantize(view(in, rows, count, in_stride),
-                                      {f, block, codes, code_stride, scales, scale_stride},
-                                      policies(p)));
+    mxref::detail::quantize_rows(view(in, rows, count, in_stride),
+                                 {f, block, codes, code_stride, scales, scale_stride}, policies(p),
+                                 order_of(p));
   }
 
   static void quantize_columns(const float* in, index_t in_stride, index_t depth, index_t cols,
                                format_desc f, int block, const convert_policy& p,
                                std::uint8_t* codes, index_t code_stride, std::uint8_t* scales,
                                index_t scale_stride) {
-    static_cast<void>(mxref::quantize(view(in, depth, cols, in_stride),
-                                      {f, block, codes, 1, scales, scale_stride, code_stride},
-                                      policies(p), {0, false}));
+    mxref::detail::quantize_rows(transposed(view(in, depth, cols, in_stride)),
+                                 {f, block, codes, 1, scales, scale_stride, code_stride},
+                                 policies(p), order_of(p));
   }
 
   static void transpose_codes(const std::uint8_t* in, index_t in_stride, index_t rows, index_t cols,
@@ -83,17 +89,17 @@ struct scalar_target {
   static void fake_quantize_rows(const float* in, index_t in_stride, index_t rows, index_t count,
                                  format_desc f, int block, const convert_policy& p, float* out,
                                  index_t out_stride) {
-    static_cast<void>(mxref::fake_quantize(view(in, rows, count, in_stride),
-                                           view(out, rows, count, out_stride), f, block,
-                                           policies(p)));
+    mxref::detail::fake_quantize_rows(view(in, rows, count, in_stride),
+                                      view(out, rows, count, out_stride), f, block, policies(p),
+                                      order_of(p));
   }
 
   static void fake_quantize_columns(const float* in, index_t in_stride, index_t depth, index_t cols,
                                     format_desc f, int block, const convert_policy& p, float* out,
                                     index_t out_stride) {
-    static_cast<void>(mxref::fake_quantize(view(in, depth, cols, in_stride),
-                                           view(out, depth, cols, out_stride), f, block,
-                                           policies(p), {0, false}));
+    mxref::detail::fake_quantize_rows(transposed(view(in, depth, cols, in_stride)),
+                                      transposed(view(out, depth, cols, out_stride)), f, block,
+                                      policies(p), order_of(p));
   }
 
   static void decode(const void* codes, index_t count, format_desc f, float* out) {
