@@ -55,11 +55,6 @@ class threads {
     }
     pool(const pool&) = delete;
     pool& operator=(const pool&) = delete;
-    ~pool() {
-      for (std::jthread& t : workers_) t.request_stop();
-      const std::lock_guard lock(mutex_);
-      wake_.notify_all();
-    }
 
     index_t size() const noexcept { return size_; }
 
@@ -89,8 +84,7 @@ class threads {
       for (;;) {
         {
           std::unique_lock lock(mutex_);
-          wake_.wait(lock, [&] { return stop.stop_requested() || generation_ != seen; });
-          if (stop.stop_requested()) return;
+          if (!wake_.wait(lock, stop, [&] { return generation_ != seen; })) return;
           seen = generation_;
         }
         work(worker);
@@ -101,7 +95,7 @@ class threads {
 
     index_t size_;
     std::mutex mutex_;
-    std::condition_variable wake_;
+    std::condition_variable_any wake_;  // also woken by the stop that the end of a jthread requests
     std::condition_variable done_;
     call call_ = nullptr;
     void* context_ = nullptr;
