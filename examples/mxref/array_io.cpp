@@ -69,16 +69,17 @@ std::vector<std::byte> to_c_order(std::span<const std::byte> in, const shape_typ
   return out;
 }
 
-std::vector<std::byte> to_c_order(const array& a) {
-  switch (size_of(a.type)) {
+std::vector<std::byte> to_c_order(std::span<const std::byte> bytes, dtype type,
+                                  const shape_type& shape) {
+  switch (size_of(type)) {
     case 1:
-      return to_c_order<1>(a.bytes, a.shape);
+      return to_c_order<1>(bytes, shape);
     case 2:
-      return to_c_order<2>(a.bytes, a.shape);
+      return to_c_order<2>(bytes, shape);
     case 4:
-      return to_c_order<4>(a.bytes, a.shape);
+      return to_c_order<4>(bytes, shape);
     default:
-      return to_c_order<8>(a.bytes, a.shape);
+      return to_c_order<8>(bytes, shape);
   }
 }
 
@@ -180,8 +181,8 @@ npy_reader::npy_reader(const std::string& spec, const raw_options& raw)
     detail::bad_input(s.name, "{} takes {} bytes of data, found {}; {}", what, *bytes, *left,
                       s.advice);
   }
-  remaining_ = *bytes;
-  if (remaining_ == 0) require_end();
+  remaining_ = stream_left_ = *bytes;
+  if (stream_left_ == 0) require_end();
 }
 
 npy_reader::npy_reader(npy_reader&&) noexcept = default;
@@ -191,26 +192,80 @@ npy_reader::~npy_reader() = default;
 dtype npy_reader::type() const { return stream_->header.type; }
 const shape_type& npy_reader::shape() const { return stream_->header.shape; }
 const std::string& npy_reader::source_type() const { return stream_->header.source_type; }
-bool npy_reader::fortran_order() const { return stream_->header.fortran_order; }
-bool npy_reader::size_is_backed() const { return stream_->data->backed(); }
+bool npy_reader::is_in_c_order() const {
+  return !stream_->header.fortran_order || shape().size() < 2;
+}
 
-std::size_t npy_reader::read(std::span<std::byte> out) {
+std::size_t npy_reader::read_stream(std::span<std::byte> out) {
   const std::size_t element = size_of(type());
-  out = out.first(std::min(out.size() - out.size() % element, remaining_));
+  out = out.first(std::min(out.size() - out.size() % element, stream_left_));
   if (out.empty()) return 0;
   const std::size_t got = detail::read_fully(*stream_->data, out);
   if (got != out.size()) {
-    detail::bad_input(stream_->name, "the data ends {} bytes too early; {}", remaining_ - got,
+    detail::bad_input(stream_->name, "the data ends {} bytes too early; {}", stream_left_ - got,
                       stream_->advice);
   }
-  if (stream_->header.big_endian) {
-    for (auto rest = out; !rest.empty(); rest = rest.subspan(element)) {
-      std::ranges::reverse(rest.first(element));
-    }
-  }
-  remaining_ -= got;
-  if (remaining_ == 0) require_end();
+  swap_bytes(out);
+  stream_left_ -= got;
+  if (stream_left_ == 0) require_end();
   return got;
+}
+
+void npy_reader::swap_bytes(std::span<std::byte> elements) const {
+  if (!stream_->header.big_endian) return;
+  const std::size_t element = size_of(type());
+  for (; !elements.empty(); elements = elements.subspan(element)) {
+    std::ranges::reverse(elements.first(element));
+  }
+}
+
+void npy_reader::hold() {
+  // Memory follows the data that is there, never the claim of a header alone.
+  constexpr std::size_t first_piece = std::size_t{1} << 20;
+  try {
+    std::vector<std::byte> bytes;
+    while (stream_left_ != 0) {
+      const std::size_t have = bytes.size();
+      const std::size_t piece = stream_->data->backed()
+                                    ? stream_left_
+                                    : std::min(stream_left_, std::max(have, first_piece));
+      bytes.resize(have + piece);
+      read_stream(std::span(bytes).subspan(have));
+    }
+    held_ = is_in_c_order() ? std::move(bytes) : to_c_order(bytes, type(), shape());
+  } catch (const std::bad_alloc&) {
+    detail::bad_input(stream_->name, "{} {} does not fit in memory", name(type()),
+                      shape_text(shape()));
+  }
+}
+
+std::size_t npy_reader::read(std::span<std::byte> out) {
+  if (!held_ && !is_in_c_order()) hold();
+  if (held_) {
+    out = out.first(std::min(out.size() - out.size() % size_of(type()), remaining_));
+    read_at(held_->size() - remaining_, out);
+    remaining_ -= out.size();
+    return out.size();
+  }
+  const std::size_t got = read_stream(out);
+  remaining_ -= got;
+  return got;
+}
+
+void npy_reader::read_at(std::size_t offset, std::span<std::byte> out) {
+  if (!held_ && (!is_in_c_order() || !stream_->data->has_offsets())) hold();
+  if (held_) {
+    std::ranges::copy(std::span(*held_).subspan(offset, out.size()), out.begin());
+    return;
+  }
+  stream_->data->read_at(offset, out);
+  swap_bytes(out);
+}
+
+std::vector<std::byte> npy_reader::read_all() {
+  hold();
+  remaining_ = 0;
+  return std::move(*held_);
 }
 
 void npy_reader::require_end() {
@@ -223,23 +278,7 @@ void npy_reader::require_end() {
 
 array load_array(const std::string& spec, const raw_options& raw) {
   npy_reader in(spec, raw);
-  array a{in.type(), in.shape(), {}};
-  // Memory follows the data that is there, never the claim of a header alone.
-  constexpr std::size_t first_piece = std::size_t{1} << 20;
-  try {
-    while (in.remaining() != 0) {
-      const std::size_t have = a.bytes.size();
-      const std::size_t piece = in.size_is_backed()
-                                    ? in.remaining()
-                                    : std::min(in.remaining(), std::max(have, first_piece));
-      a.bytes.resize(have + piece);
-      in.read(std::span(a.bytes).subspan(have));
-    }
-    if (in.fortran_order() && a.shape.size() > 1) a.bytes = to_c_order(a);
-  } catch (const std::bad_alloc&) {
-    detail::bad_input(spec, "{} {} does not fit in memory", name(a.type), shape_text(a.shape));
-  }
-  return a;
+  return {in.type(), in.shape(), in.read_all()};
 }
 
 }  // namespace mxtool

@@ -108,9 +108,10 @@ struct array_stream;
 class staged_file;
 }  // namespace detail
 
-/// Reads the array that a spec names in pieces; load_array is this reader, read to the end.
+/// Reads the array that a spec names, in C order: from front to back in pieces, or at offsets.
 /// The constructor reads the header and refuses sizes that cannot be true. The checksum of an .npz
-/// member is known, and checked, only when the last byte has been read.
+/// member is known, and checked, only when the last byte has been read; read_at checks it first.
+/// Arrays in Fortran order are held in memory from the first piece on.
 class npy_reader {
  public:
   explicit npy_reader(const std::string& spec, const raw_options& raw = {});
@@ -121,37 +122,29 @@ class npy_reader {
   dtype type() const;
   const shape_type& shape() const;
   const std::string& source_type() const;               // as the file spells it: `<f4`, `F8_E4M3`
-  bool fortran_order() const;                           // read() keeps the order of the file
-  std::size_t remaining() const { return remaining_; }  // bytes not yet read
+  std::size_t remaining() const { return remaining_; }  // bytes that read() has not yet given
 
   /// Fills `out`, cut to whole elements and to what remains; returns the bytes written.
   std::size_t read(std::span<std::byte> out);
 
-  /// True where remaining() is backed by data, so that it is safe to allocate.
-  bool size_is_backed() const;
+  /// Fills `out` from byte `offset` of the array on; both are whole elements. Not to be mixed with
+  /// read(). What is a pipe or compressed is held in memory from the first call on.
+  void read_at(std::size_t offset, std::span<std::byte> out);
+
+  /// The array that read() has not begun.
+  std::vector<std::byte> read_all();
 
  private:
+  bool is_in_c_order() const;
+  std::size_t read_stream(std::span<std::byte> out);
+  void swap_bytes(std::span<std::byte> elements) const;  // to native order
+  void hold();
   void require_end();
 
   std::unique_ptr<detail::array_stream> stream_;
   std::size_t remaining_ = 0;
-};
-
-/// Writes one array in pieces to .npy, .bin or standard output. The file appears, complete, at
-/// commit(); without commit() nothing does.
-class npy_writer {
- public:
-  npy_writer(const std::string& spec, dtype type, std::span<const std::size_t> shape);
-  npy_writer(npy_writer&&) noexcept;
-  npy_writer& operator=(npy_writer&&) noexcept;
-  ~npy_writer();
-
-  void write(std::span<const std::byte> piece);
-  void commit();
-
- private:
-  std::unique_ptr<detail::staged_file> file_;
-  std::size_t remaining_ = 0;
+  std::size_t stream_left_ = 0;
+  std::optional<std::vector<std::byte>> held_;
 };
 
 /// Refuses a target that cannot be written: call it before long work.
@@ -164,7 +157,8 @@ enum class npz_method { stored, deflated };
 
 /// The outputs of one command: at commit() all of them appear, or none. Existing files are replaced
 /// (an .npz as a whole) and may be inputs of the same command. Standard output and devices are
-/// written last, directly.
+/// written last, directly. What a signal interrupts leaves no file once remove_files_on_signals()
+/// has been called.
 class output_set {
  public:
   explicit output_set(npz_method method = npz_method::stored) : method_(method) {}
@@ -180,5 +174,37 @@ class output_set {
   npz_method method_;
   std::vector<entry> entries_;
 };
+
+/// What one of output_streams will hold.
+struct output_plan {
+  std::string spec;
+  dtype type;
+  shape_type shape;
+};
+
+/// As output_set, for arrays that come in pieces, side by side: members of one .npz too. Standard
+/// output and devices are written at once and cannot be .npz.
+class output_streams {
+ public:
+  explicit output_streams(std::span<const output_plan> plans);
+  output_streams(const output_streams&) = delete;
+  output_streams& operator=(const output_streams&) = delete;
+  ~output_streams();
+
+  /// Appends to the array of plans[output]. More than its shape holds is a std::logic_error.
+  void write(std::size_t output, std::span<const std::byte> piece);
+
+  /// Any array short of its shape is a std::logic_error.
+  void commit();
+
+ private:
+  struct stream;
+  std::vector<std::unique_ptr<detail::staged_file>> files_;
+  std::vector<stream> streams_;
+};
+
+/// From now on SIGINT, SIGTERM, SIGHUP and SIGPIPE remove the files under way before they end the
+/// process; while files are being renamed into place they wait.
+void remove_files_on_signals();
 
 }  // namespace mxtool

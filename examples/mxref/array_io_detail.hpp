@@ -93,6 +93,10 @@ class byte_source {
   virtual std::size_t read(std::span<std::byte> out) = 0;     // 0 only at the end
   virtual std::optional<std::uint64_t> left() const = 0;      // where the container says so
   virtual bool backed() const { return left().has_value(); }  // left() is not merely a claim
+
+  /// Whether read_at may be called, which counts from where the first read() after it would start.
+  virtual bool has_offsets() const { return false; }
+  virtual void read_at(std::uint64_t offset, std::span<std::byte> out);
 };
 
 /// A whole file from its first byte on.
@@ -102,6 +106,8 @@ class stream_source : public byte_source {
   std::span<const std::byte> peek(std::size_t count);
   std::size_t read(std::span<std::byte> out) override;
   std::optional<std::uint64_t> left() const override;
+  bool has_offsets() const override { return file_->size().has_value(); }
+  void read_at(std::uint64_t offset, std::span<std::byte> out) override;
 
  private:
   std::shared_ptr<const input_file> file_;
@@ -116,6 +122,8 @@ class slice_source : public byte_source {
       : file_(std::move(file)), offset_(offset), length_(length) {}
   std::size_t read(std::span<std::byte> out) override;
   std::optional<std::uint64_t> left() const override { return length_; }
+  bool has_offsets() const override { return true; }
+  void read_at(std::uint64_t offset, std::span<std::byte> out) override;
 
  private:
   std::shared_ptr<const input_file> file_;
@@ -172,6 +180,33 @@ struct npz_entry {
 void write_npz(staged_file& file, std::span<const npz_entry> entries, npz_method method,
                std::uint64_t zip64_from = 0xFFFFFFFFu);
 
+/// An archive of stored members whose sizes are known before their contents: every member has its
+/// place, and can be written in any order.
+class npz_layout {
+ public:
+  explicit npz_layout(std::uint64_t zip64_from = 0xFFFFFFFFu) : zip64_from_(zip64_from) {}
+
+  /// A member `name` of `size` bytes after its .npy header; returns its index.
+  std::size_t add(const std::string& name, std::string npy_header, std::uint64_t size);
+
+  std::uint64_t data_offset(std::size_t member) const;
+  void count(std::size_t member, std::span<const std::byte> piece);  // into the checksum, in order
+  void write_records(staged_file& file) const;  // all but the contents, which count() has seen
+
+ private:
+  struct slot {
+    std::string name;  // with .npy
+    std::string npy_header;
+    std::uint32_t crc;
+    std::uint64_t size;
+    std::uint64_t offset;
+    std::uint64_t data;
+  };
+  std::uint64_t zip64_from_;
+  std::uint64_t end_ = 0;
+  std::vector<slot> slots_;
+};
+
 struct output_target {
   std::string spec;
   std::string path;    // resolved, so that two spellings of one file are equal
@@ -181,6 +216,24 @@ struct output_target {
 };
 
 output_target resolve_output(const std::string& spec);  // checked for being writable
+
+/// A file that a signal removes. While `committing` lives, signals wait.
+class signal_watch {
+ public:
+  explicit signal_watch(const std::string& path);
+  signal_watch(signal_watch&&) = delete;
+  ~signal_watch();
+
+  class committing {
+   public:
+    committing();
+    committing(committing&&) = delete;
+    ~committing();
+  };
+
+ private:
+  std::size_t slot_;
+};
 
 /// A file under way to its target: written beside it under a temporary name, published by renaming.
 /// Devices and standard output are written at once.
@@ -193,6 +246,7 @@ class staged_file {
   const output_target& target() const { return target_; }
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+  void write_at(std::uint64_t offset, std::span<const std::byte> bytes);  // regular files only
   void finish();  // everything has reached the disk, and the file is closed
 
   /// Renames every file into place, or undoes what it did and throws.
@@ -201,6 +255,7 @@ class staged_file {
  private:
   output_target target_;
   std::string temporary_;  // empty when there is nothing to remove
+  std::optional<signal_watch> watch_;
   unique_fd owned_;
   int fd_ = -1;
 };

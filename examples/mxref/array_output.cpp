@@ -154,6 +154,7 @@ staged_file::staged_file(output_target target) : target_(std::move(target)), fd_
     owned_ = unique_fd(::open(target_.path.c_str(), O_WRONLY | O_CLOEXEC));
   } else {
     temporary_ = make_unused(target_.path, [&](const std::string& name) {
+      watch_.emplace(name);
       owned_ = unique_fd(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
       return owned_.get() >= 0;
     });
@@ -179,6 +180,16 @@ void staged_file::write(std::span<const std::byte> bytes) {
   }
 }
 
+void staged_file::write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) bad_output(target_.spec, "cannot be written: {}", error_text(errno));
+    bytes = bytes.subspan(static_cast<std::size_t>(put));
+    offset += static_cast<std::uint64_t>(put);
+  }
+}
+
 void staged_file::finish() {
   if (target_.route == output_target::regular && ::fsync(fd_) != 0) {
     bad_output(target_.spec, "cannot be written to the disk: {}", error_text(errno));
@@ -187,6 +198,7 @@ void staged_file::finish() {
 }
 
 void staged_file::publish(std::span<const std::unique_ptr<staged_file>> files) {
+  const signal_watch::committing all_or_none;
   std::vector<published_file> done;
   done.reserve(files.size());
   try {
@@ -210,40 +222,6 @@ void check_writable(std::span<const std::string> specs) {
   std::vector<detail::output_target> targets;
   for (const std::string& spec : specs) targets.push_back(detail::resolve_output(spec));
   detail::require_distinct(targets);
-}
-
-npy_writer::npy_writer(const std::string& spec, dtype type, std::span<const std::size_t> shape) {
-  detail::output_target target = detail::resolve_output(spec);
-  if (target.kind == detail::container::npz) {
-    detail::bad_output(spec, "arrays are not streamed into .npz; use .npy");
-  }
-  const auto bytes = byte_count(type, shape);
-  if (!bytes) throw std::length_error(fmt::format("shape {} is too large", shape_text(shape)));
-  remaining_ = *bytes;
-  const bool has_header = target.kind == detail::container::npy;
-  file_ = std::make_unique<detail::staged_file>(std::move(target));
-  if (has_header) file_->write(detail::format_npy_header(type, shape));
-}
-
-npy_writer::npy_writer(npy_writer&&) noexcept = default;
-npy_writer& npy_writer::operator=(npy_writer&&) noexcept = default;
-npy_writer::~npy_writer() = default;
-
-void npy_writer::write(std::span<const std::byte> piece) {
-  if (!file_ || piece.size() > remaining_) {
-    throw std::logic_error("npy_writer: more data than the shape holds");
-  }
-  file_->write(piece);
-  remaining_ -= piece.size();
-}
-
-void npy_writer::commit() {
-  if (!file_ || remaining_ != 0) {
-    throw std::logic_error("npy_writer: less data than the shape holds");
-  }
-  file_->finish();
-  detail::staged_file::publish({&file_, 1});
-  file_.reset();
 }
 
 void output_set::add(const std::string& spec, array value) {

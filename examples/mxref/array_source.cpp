@@ -123,6 +123,18 @@ std::optional<std::uint64_t> stream_source::left() const {
   return *size - std::min(*size, consumed_);
 }
 
+void byte_source::read_at(std::uint64_t, std::span<std::byte>) {
+  throw std::logic_error("byte_source: no offsets");
+}
+
+void stream_source::read_at(std::uint64_t offset, std::span<std::byte> out) {
+  file_->read_at(consumed_ + offset, out);
+}
+
+void slice_source::read_at(std::uint64_t offset, std::span<std::byte> out) {
+  file_->read_at(offset_ + offset, out);
+}
+
 std::size_t slice_source::read(std::span<std::byte> out) {
   out = out.first(static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), length_)));
   file_->read_at(offset_, out);

@@ -201,19 +201,45 @@ class member_source : public byte_source {
 
   std::optional<std::uint64_t> left() const override { return member_.size - produced_; }
   bool backed() const override { return !deflated(); }
+  bool has_offsets() const override { return !deflated(); }
+
+  void read_at(std::uint64_t offset, std::span<std::byte> out) override {
+    if (!checked_) check_rest();
+    packed_.read_at(offset, out);
+  }
 
   std::size_t read(std::span<std::byte> out) override {
     if (ended_ || out.empty()) return 0;
     const std::size_t got = deflated() ? inflate_some(out) : packed_.read(out);
     if (got > member_.size - produced_) damaged(name_, "it unpacks to more than its declared size");
     produced_ += got;
-    crc_ = ::crc32_z(crc_, reinterpret_cast<const Bytef*>(out.data()), got);
+    add_to_crc(out.first(got));
     if (got == 0) verify();
     return got;
   }
 
  private:
   bool deflated() const { return member_.method == Z_DEFLATED; }
+
+  /// Reads what is left once, for its checksum.
+  void check_rest() {
+    const uLong crc_so_far = crc_;
+    slice_source rest = packed_;
+    std::vector<std::byte> piece(std::size_t{1} << 20);
+    while (const std::size_t got = rest.read(piece)) add_to_crc(std::span(piece).first(got));
+    check_crc();
+    crc_ = crc_so_far;
+    checked_ = true;
+  }
+
+  void add_to_crc(std::span<const std::byte> bytes) {
+    crc_ = ::crc32_z(crc_, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
+  }
+
+  void check_crc() const {
+    if (crc_ == member_.crc) return;
+    damaged(name_, fmt::format("its checksum is {:08x} instead of {:08x}", crc_, member_.crc));
+  }
 
   std::size_t inflate_some(std::span<std::byte> out) {
     out = out.first(std::min<std::size_t>(out.size(), 1u << 30));
@@ -241,9 +267,7 @@ class member_source : public byte_source {
     if (stream_.avail_in != 0 || packed_.left() != 0) {
       damaged(name_, "bytes follow its deflated data");
     }
-    if (crc_ != member_.crc) {
-      damaged(name_, fmt::format("its checksum is {:08x} instead of {:08x}", crc_, member_.crc));
-    }
+    check_crc();
   }
 
   std::string name_;
@@ -254,6 +278,7 @@ class member_source : public byte_source {
   z_stream stream_{};
   bool inflated_ = false;
   bool ended_ = false;
+  bool checked_ = false;
   std::array<std::byte, 1u << 16> input_;
 };
 

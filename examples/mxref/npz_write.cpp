@@ -148,7 +148,45 @@ record end_records(std::uint64_t count, std::uint64_t size, std::uint64_t offset
   return r.u16(0);
 }
 
+std::span<const std::byte> bytes_of(const record& r) { return std::as_bytes(std::span(r.bytes())); }
+
+std::uint32_t checksum(std::uint32_t crc, std::span<const std::byte> bytes) {
+  if (bytes.empty()) return crc;  // zlib takes the null pointer for a request
+  return static_cast<std::uint32_t>(::crc32_z(crc, zlib_bytes(bytes), bytes.size()));
+}
+
 }  // namespace
+
+std::size_t npz_layout::add(const std::string& name, std::string npy_header, std::uint64_t size) {
+  slot s{name + ".npy", std::move(npy_header), 0, 0, end_, 0};
+  const auto header = std::as_bytes(std::span(s.npy_header));
+  s.crc = checksum(0, header);
+  s.size = header.size() + size;
+  const written_member m{s.name, s.crc, s.size, s.size, s.offset};
+  s.data = s.offset + local_header(m, npz_method::stored, zip64_from_).size() + header.size();
+  end_ = s.data + size;
+  slots_.push_back(std::move(s));
+  return slots_.size() - 1;
+}
+
+std::uint64_t npz_layout::data_offset(std::size_t member) const { return slots_.at(member).data; }
+
+void npz_layout::count(std::size_t member, std::span<const std::byte> piece) {
+  slots_.at(member).crc = checksum(slots_.at(member).crc, piece);
+}
+
+void npz_layout::write_records(staged_file& file) const {
+  record directory;
+  for (const slot& s : slots_) {
+    const written_member m{s.name, s.crc, s.size, s.size, s.offset};
+    record head = local_header(m, npz_method::stored, zip64_from_);
+    file.write_at(s.offset, bytes_of(head.text(s.npy_header)));
+    directory.text(directory_entry(m, npz_method::stored, zip64_from_).bytes());
+  }
+  file.write_at(end_, bytes_of(directory));
+  file.write_at(end_ + directory.size(),
+                bytes_of(end_records(slots_.size(), directory.size(), end_, zip64_from_)));
+}
 
 void write_npz(staged_file& file, std::span<const npz_entry> entries, npz_method method,
                std::uint64_t zip64_from) {
@@ -158,15 +196,13 @@ void write_npz(staged_file& file, std::span<const npz_entry> entries, npz_method
     file.write(bytes);
     offset += bytes.size();
   };
-  const auto write_record = [&](const record& r) { write(std::as_bytes(std::span(r.bytes()))); };
+  const auto write_record = [&](const record& r) { write(bytes_of(r)); };
   for (const npz_entry& entry : entries) {
     const std::string npy = format_npy_header(entry.value->type, entry.value->shape);
     const auto header = std::as_bytes(std::span(npy));
     const std::span<const std::byte> data = entry.value->bytes;
     written_member m{entry.name + ".npy", 0, 0, header.size() + data.size(), offset};
-    const uLong header_crc = ::crc32_z(::crc32(0, nullptr, 0), zlib_bytes(header), header.size());
-    m.crc = static_cast<std::uint32_t>(
-        data.empty() ? header_crc : ::crc32_z(header_crc, zlib_bytes(data), data.size()));
+    m.crc = checksum(checksum(0, header), data);
     if (method == npz_method::deflated) {
       deflater d;
       d.add(header);

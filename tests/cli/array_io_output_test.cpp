@@ -92,27 +92,6 @@ TEST_F(NpyOutput, RoundTrips) {
   EXPECT_EQ(listing(), (listing_type{"a.bin", "a.npy", "a.npz"}));
 }
 
-TEST_F(NpyOutput, WriterTakesPieces) {
-  const array value = counting_array(dtype::u16, {2, 3});
-  const std::span bytes(value.bytes);
-  npy_writer out("a.npy", value.type, value.shape);
-  out.write(bytes.first(5));
-  EXPECT_THROW(out.commit(), std::logic_error);
-  EXPECT_FALSE(std::filesystem::exists("a.npy"));
-  out.write(bytes.subspan(5));
-  EXPECT_THROW(out.write(bytes.first(1)), std::logic_error);
-  out.commit();
-  EXPECT_EQ(load_array("a.npy"), value);
-  EXPECT_THROW(out.commit(), std::logic_error);
-  { npy_writer dropped("b.npy", value.type, value.shape); }
-  EXPECT_EQ(listing(), listing_type{"a.npy"});
-  EXPECT_THROW(npy_writer("x.npz:a", value.type, value.shape), output_error);
-  npy_writer raw("a.bin", value.type, value.shape);
-  raw.write(bytes);
-  raw.commit();
-  EXPECT_EQ(get("a.bin"), text_of(value));
-}
-
 TEST_F(NpzOutput, MembersShareOneArchive) {
   const array a = counting_array(dtype::f32, {100, 7});
   const array b = counting_array(dtype::u8, {});
