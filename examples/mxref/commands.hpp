@@ -7,6 +7,9 @@
 
 namespace mxtool {
 
+inline constexpr const char* streaming_footer =
+    "Works in pieces of a few MiB: arrays may be larger than memory, except Fortran-ordered ones.";
+
 void add_encode(CLI::App& app);
 void add_decode(CLI::App& app);
 void add_quantize(CLI::App& app);

@@ -18,8 +18,9 @@ void add_gemm(CLI::App& app) {
   cmd->add_option("--out", o->out, "Output D, (M, N): float32, or uint16 patterns")->required();
   cmd->callback([o] {
     check_writable(o->out);
+    const engine e(o->product.engine);
     const product p = load_product(o->product);
-    const auto codes = compute_with_progress(p, {0, 0, p.rows(), p.cols()}, "gemm");
+    const auto codes = compute(p, e, {0, 0, p.rows(), p.cols()}, "gemm");
     output_set outputs;
     outputs.add(o->out, result_array(codes, p.store->desc,
                                      {static_cast<std::size_t>(p.rows()),

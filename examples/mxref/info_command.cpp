@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "commands.hpp"
+#include "engine.hpp"
 #include "operands.hpp"
 
 namespace mxtool {
@@ -116,7 +117,23 @@ void print_rules() {
 }
 
 ordered_json targets_json() {
-  return ordered_json::array({{{"name", "scalar"}, {"summary", "integers only, any processor"}}});
+  const auto list = targets();
+  ordered_json json = ordered_json::array();
+  for (const auto* t : list) {
+    json.push_back(
+        {{"name", target_name(*t)},
+         {"default", t == list.front()},
+         {"summary", t == list.back() ? "integers only, any processor" : "vector kernels"}});
+  }
+  return json;
+}
+
+void print_targets() {
+  for (const ordered_json& t : targets_json()) {
+    fmt::print("{:<12} {}{}\n", t["name"].get<std::string>(), t["summary"].get<std::string>(),
+               t["default"].get<bool>() ? " (default)" : "");
+  }
+  if (targets().size() == 1) fmt::print("This tool was built without vector kernels.\n");
 }
 
 ordered_json file_json(const std::string& file) {
@@ -129,12 +146,13 @@ ordered_json file_json(const std::string& file) {
   }
   if (specs.empty()) specs.push_back(file);
   for (const std::string& spec : specs) {
-    const array a = load_array(spec);
+    npy_reader in(spec);
+    const std::size_t bytes = in.remaining();
     list.push_back({{"file", spec},
-                    {"dtype", name(a.type)},
-                    {"shape", a.shape},
-                    {"bytes", a.bytes.size()},
-                    {"crc32", fmt::format("{:08x}", checksum(a))}});
+                    {"dtype", name(in.type())},
+                    {"shape", in.shape()},
+                    {"bytes", bytes},
+                    {"crc32", fmt::format("{:08x}", checksum(in))}});
   }
   return list;
 }
@@ -162,7 +180,10 @@ void info(const info_options& o) {
     if (o.formats) json["formats"] = formats_json();
     if (o.models) json["models"] = models_json();
     if (o.rules) json["rules"] = rules_json();
-    if (o.targets) json["targets"] = targets_json();
+    if (o.targets) {
+      json["targets"] = targets_json();
+      json["vector_kernels"] = targets().size() > 1;
+    }
     fmt::print("{}\n", json.dump(2));
     return;
   }
@@ -170,11 +191,7 @@ void info(const info_options& o) {
   if (o.formats) print_formats();
   if (o.models) print_models();
   if (o.rules) print_rules();
-  if (o.targets) {
-    for (const ordered_json& t : targets_json()) {
-      fmt::print("{:<10} {}\n", t["name"].get<std::string>(), t["summary"].get<std::string>());
-    }
-  }
+  if (o.targets) print_targets();
 }
 
 }  // namespace
@@ -187,7 +204,8 @@ void add_info(CLI::App& app) {
   cmd->add_flag("--formats", o->formats, "Number formats");
   cmd->add_flag("--models", o->models, "Accumulation policies and matrix units, with evidence");
   cmd->add_flag("--rules", o->rules, "Scale rules, rounding, overflow and NaN policies");
-  cmd->add_flag("--targets", o->targets, "Instruction sets that kernels can use here");
+  cmd->add_flag("--targets", o->targets,
+                "Instruction sets that are compiled in and that this processor has, best first");
   cmd->add_flag("--json", o->json, "Print JSON");
   cmd->callback([o] { info(*o); });
 }

@@ -32,6 +32,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
   int exit_code = 0;
+  mxtool::remove_files_on_signals();
   mxtool::add_encode(app);
   mxtool::add_decode(app);
   mxtool::add_quantize(app);

@@ -5,50 +5,47 @@
 #include <fmt/ranges.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace mxtool {
 
-namespace {
-
 using mxref::code_storage;
 using mxref::index_t;
 
-std::string bits_text(mxref::format_desc f) {
-  return fmt::format("{} bit{}", f.total_bits(), f.total_bits() == 1 ? "" : "s");
+void add_raw_input(CLI::App& cmd, std::string& shape, std::string& type, const std::string& types) {
+  cmd.add_option("--shape", shape, "Shape of a raw .bin input, such as 128,256");
+  cmd.add_option("--dtype", type, "dtype of a raw .bin input, such as " + types);
 }
 
-template <class T>
-void check_range(const array& a, const std::string& spec, const format_entry& format) {
-  const auto codes = a.as<T>();
-  const std::uint64_t mask = mxref::low_mask(format.desc.total_bits());
-  for (std::size_t i = 0; i < codes.size(); ++i) {
-    if ((codes[i] & ~mask) != 0) {
-      throw input_error(fmt::format(
-          "{}: element {} is {:#x}, but {} codes have {}: unpack the codes, one in each element, "
-          "or give another format or --packing dense",
-          spec, i, codes[i], format.name, bits_text(format.desc)));
-    }
-  }
+raw_options raw_input(const std::string& shape, const std::string& type) {
+  raw_options raw;
+  if (!shape.empty()) raw.shape = parse_shape(shape);
+  if (!type.empty()) raw.type = parse_dtype(type);
+  return raw;
 }
 
-}  // namespace
-
-matrix_shape as_matrix(const array& a, const std::string& spec) {
-  if (a.shape.empty()) {
+matrix_shape as_matrix(const shape_type& shape, const std::string& spec) {
+  if (shape.empty()) {
     throw input_error(fmt::format("{}: the array is a scalar; it needs at least one axis", spec));
   }
-  matrix_shape s{1, static_cast<index_t>(a.shape.back())};
-  for (std::size_t i = 0; i + 1 < a.shape.size(); ++i) s.rows *= static_cast<index_t>(a.shape[i]);
+  matrix_shape s{1, static_cast<index_t>(shape.back())};
+  for (std::size_t i = 0; i + 1 < shape.size(); ++i) s.rows *= static_cast<index_t>(shape[i]);
   return s;
 }
 
-code_storage parse_packing(const std::string& text) {
+code_storage storage_of(const format_entry& format, const std::string& packing,
+                        const std::string& option) {
   static constexpr named<code_storage> table[] = {
       {"none", code_storage::containers, ""},
       {"dense", code_storage::dense, ""},
   };
-  return find_named<code_storage>("packing", text, table);
+  const auto storage = find_named<code_storage>("packing", packing, table);
+  if (storage == code_storage::dense && format.desc.total_bits() > 8) {
+    throw usage_error(fmt::format("{} dense is for codes of at most 8 bits, {} has {}", option,
+                                  format.name, format.desc.total_bits()));
+  }
+  return storage;
 }
 
 void check_scale_options(const std::string& scale_format, const std::string& scale_layout) {
@@ -58,104 +55,130 @@ void check_scale_options(const std::string& scale_format, const std::string& sca
   find_named<int>("scale layout", scale_layout, layouts);
 }
 
-array load_codes(const std::string& spec, const std::string& option, const format_entry& format,
-                 code_storage storage, const raw_options& raw) {
-  array a = load_array(spec, raw);
-  const dtype want = storage == code_storage::dense ? dtype::u8 : container(format.desc);
-  const bool is_f32 = format.desc == mxref::binary32_desc;
-  const bool is_tf32 = format.desc == mxref::TF32::desc;
-  const bool accepted = a.type == want || (want == dtype::u8 && a.type == dtype::i8) ||
-                        (format.desc == mxref::binary16::desc && a.type == dtype::f16) ||
-                        ((is_f32 || is_tf32) && a.type == dtype::f32);
+void check_block(int block) {
+  if (block < 1) {
+    throw usage_error(fmt::format("--block {}: a block has at least 1 element", block));
+  }
+}
+
+void code_file::check_type(dtype type) const {
+  const dtype want = storage == code_storage::dense ? dtype::u8 : container(format->desc);
+  const bool is_wide = want == dtype::u32;  // f32 and tf32
+  const bool accepted = type == want || (want == dtype::u8 && type == dtype::i8) ||
+                        (format->desc == mxref::binary16::desc && type == dtype::f16) ||
+                        (is_wide && type == dtype::f32);
   if (!accepted) {
     throw input_error(fmt::format("{}: {} holds {} codes and must be {}{}, not {}", spec, option,
-                                  format.name, name(want), is_f32 || is_tf32 ? " or float32" : "",
-                                  name(a.type)));
+                                  format->name, name(want), is_wide ? " or float32" : "",
+                                  name(type)));
   }
-  a.type = want;
-  if (storage == code_storage::dense) return a;
-  if (is_tf32) {
-    for (std::uint32_t& code : a.as<std::uint32_t>()) code >>= 13;
-  } else if (want == dtype::u8) {
-    check_range<std::uint8_t>(a, spec, format);
-  }
-  return a;
 }
+
+void code_file::accept(std::span<std::byte> codes, index_t first) const {
+  if (storage == code_storage::dense) return;
+  if (format->desc == mxref::TF32::desc) {
+    for (; !codes.empty(); codes = codes.subspan(4)) {
+      std::uint32_t pattern = 0;
+      std::memcpy(&pattern, codes.data(), 4);
+      pattern >>= 13;
+      std::memcpy(codes.data(), &pattern, 4);
+    }
+  }
+  const int bits = format->desc.total_bits();
+  if (bits >= 8) return;
+  std::byte seen{};
+  for (const std::byte code : codes) seen |= code;
+  const auto is_beyond = [&](std::byte code) { return (code >> bits) != std::byte{}; };
+  if (!is_beyond(seen)) return;
+  const auto beyond = std::ranges::find_if(codes, is_beyond);
+  throw input_error(
+      fmt::format("{}: element {} is {:#x}, but {} codes have {} bits: unpack the codes, one in "
+                  "each element, or give another format or --packing dense",
+                  spec, first + (beyond - codes.begin()), std::to_integer<unsigned>(*beyond),
+                  format->name, bits));
+}
+
+mxref::operand_view code_file::view(const shape_type& shape, std::optional<index_t> depth) const {
+  const matrix_shape matrix = as_matrix(shape, spec);
+  const int bits = format->desc.total_bits();
+  mxref::operand_view v;
+  v.format = format->desc;
+  v.storage = storage;
+  v.rows = matrix.rows;
+  v.depth = matrix.cols;
+  v.col_bytes = mxref::container_bytes(format->desc);
+  v.row_bytes = matrix.cols * v.col_bytes;
+  if (storage == code_storage::dense) {
+    v.depth = depth.value_or(matrix.cols * 8 / bits);
+    const auto needed =
+        static_cast<index_t>(mxref::packed_size(bits, static_cast<std::size_t>(v.depth)));
+    if (needed != matrix.cols) {
+      throw input_error(fmt::format(
+          "{}: rows have {} bytes, but {} packed {} codes take {} bytes: check --depth and the "
+          "other files",
+          spec, matrix.cols, v.depth, format->name, needed));
+    }
+  }
+  return v;
+}
+
+raw_options code_file::raw(matrix_shape shape) const {
+  const auto rows = static_cast<std::size_t>(shape.rows);
+  const auto cols = static_cast<std::size_t>(shape.cols);
+  if (storage == code_storage::containers) return {{{rows, cols}}, container(format->desc)};
+  return {{{rows, mxref::packed_size(format->desc.total_bits(), cols)}}, dtype::u8};
+}
+
+raw_options raw_scales(const mxref::operand_view& v) {
+  return {{{static_cast<std::size_t>(v.rows), static_cast<std::size_t>(v.block_count())}},
+          dtype::u8};
+}
+
+void check_scales(const mxref::operand_view& v, dtype type, const shape_type& shape,
+                  const std::string& spec, const std::string& option) {
+  if (type != dtype::u8) {
+    throw input_error(fmt::format("{}: {} holds E8M0 scale codes and must be uint8, not {}", spec,
+                                  option, name(type)));
+  }
+  const matrix_shape found = as_matrix(shape, spec);
+  if (found.rows != v.rows || found.cols != v.block_count()) {
+    throw input_error(fmt::format(
+        "{}: {} is {} x {}, but codes of {} x {} with --block {} need {} x {} scales", spec, option,
+        found.rows, found.cols, v.rows, v.depth, v.block, v.rows, v.block_count()));
+  }
+}
+
+namespace {
+
+void load_codes(operand& o, const code_file& file, const raw_options& raw) {
+  o.codes = load_array(file.spec, raw);
+  file.check_type(o.codes.type);
+  o.codes_crc = checksum(o.codes);
+  file.accept(o.codes.bytes, 0);
+}
+
+}  // namespace
 
 operand load_operand(const operand_spec& spec, int block, std::optional<matrix_shape> raw_shape,
                      std::optional<index_t> depth) {
   operand o;
   o.format = &find_format(spec.format, false);
   o.source = spec.file;
-  const code_storage storage = parse_packing(spec.packing);
-  const int bits = o.format->desc.total_bits();
-  if (storage == code_storage::dense && bits > 8) {
-    throw usage_error(fmt::format("--{}-packing dense is for codes of at most 8 bits, {} has {}",
-                                  spec.name, o.format->name, bits));
-  }
-  raw_options raw;
-  if (raw_shape) {
-    const auto rows = static_cast<std::size_t>(raw_shape->rows);
-    const auto cols = static_cast<std::size_t>(raw_shape->cols);
-    raw.shape = {rows, storage == code_storage::dense ? mxref::packed_size(bits, cols) : cols};
-    raw.type = storage == code_storage::dense ? dtype::u8 : container(o.format->desc);
-  }
-  o.codes = load_codes(spec.file, "--" + spec.name, *o.format, storage, raw);
-  const matrix_shape shape = as_matrix(o.codes, spec.file);
-
-  o.view.format = o.format->desc;
-  o.view.storage = storage;
+  const code_file file{spec.file, "--" + spec.name, o.format,
+                       storage_of(*o.format, spec.packing, fmt::format("--{}-packing", spec.name))};
+  load_codes(o, file, raw_shape ? file.raw(*raw_shape) : raw_options{});
+  o.view = file.view(o.codes.shape, depth);
   o.view.codes = o.codes.bytes.data();
-  o.view.rows = shape.rows;
-  o.view.depth = shape.cols;
-  o.view.col_bytes = static_cast<index_t>(size_of(o.codes.type));
-  o.view.row_bytes = shape.cols * o.view.col_bytes;
-  if (storage == code_storage::dense) {
-    o.view.depth = shape.cols * 8 / bits;
-    if (depth) {
-      if (static_cast<index_t>(mxref::packed_size(bits, static_cast<std::size_t>(*depth))) !=
-          shape.cols) {
-        throw input_error(fmt::format(
-            "{}: rows have {} bytes, but {} packed {} codes take {} bytes: check --depth and the "
-            "other operand",
-            spec.file, shape.cols, *depth, o.format->name,
-            mxref::packed_size(bits, static_cast<std::size_t>(*depth))));
-      }
-      o.view.depth = *depth;
-    }
-  }
-  if (!spec.scales.empty()) {
-    attach_scales(o, spec.scales, "--" + spec.name + "-scales", block, raw_shape.has_value());
-  }
-  return o;
-}
-
-void attach_scales(operand& o, const std::string& spec, const std::string& option, int block,
-                   bool raw) {
-  if (block < 1)
-    throw usage_error(fmt::format("--block {}: a block has at least 1 element", block));
+  if (spec.scales.empty()) return o;
+  check_block(block);
   o.view.block = block;
-  const index_t blocks = o.view.block_count();
-  raw_options options;
-  if (raw) {
-    options.shape = {static_cast<std::size_t>(o.view.rows), static_cast<std::size_t>(blocks)};
-    options.type = dtype::u8;
-  }
-  o.scale_source = spec;
-  o.scales = load_array(spec, options);
-  if (o.scales->type != dtype::u8) {
-    throw input_error(fmt::format("{}: {} holds E8M0 scale codes and must be uint8, not {}", spec,
-                                  option, name(o.scales->type)));
-  }
-  const matrix_shape shape = as_matrix(*o.scales, spec);
-  if (shape.rows != o.view.rows || shape.cols != blocks) {
-    throw input_error(fmt::format(
-        "{}: {} is {} x {}, but codes of {} x {} with --block {} need {} x {} scales", spec, option,
-        shape.rows, shape.cols, o.view.rows, o.view.depth, block, o.view.rows, blocks));
-  }
+  o.scale_source = spec.scales;
+  o.scales = load_array(spec.scales, raw_shape ? raw_scales(o.view) : raw_options{});
+  check_scales(o.view, o.scales->type, o.scales->shape, spec.scales, "--" + spec.name + "-scales");
   o.view.scale_format = mxref::E8M0::desc;
   o.view.scales = o.scales->as<std::uint8_t>().data();
-  o.view.scale_row_bytes = blocks;
+  o.view.scale_row_bytes = o.view.block_count();
+  return o;
 }
 
 operand load_result(const std::string& spec, const std::string& option, const format_entry& format,
@@ -163,21 +186,15 @@ operand load_result(const std::string& spec, const std::string& option, const fo
   operand o;
   o.format = &format;
   o.source = spec;
-  raw_options raw;
-  raw.shape = {static_cast<std::size_t>(shape.rows), static_cast<std::size_t>(shape.cols)};
-  raw.type = container(format.desc);
-  o.codes = load_codes(spec, option, format, code_storage::containers, raw);
-  const matrix_shape found = as_matrix(o.codes, spec);
+  const code_file file{spec, option, &format};
+  load_codes(o, file, file.raw(shape));
+  const matrix_shape found = as_matrix(o.codes.shape, spec);
   if (found.rows != shape.rows || found.cols != shape.cols) {
     throw input_error(fmt::format("{}: {} is {} x {}, but the product of A and B is {} x {}", spec,
                                   option, found.rows, found.cols, shape.rows, shape.cols));
   }
-  o.view.format = format.desc;
+  o.view = file.view(o.codes.shape, {});
   o.view.codes = o.codes.bytes.data();
-  o.view.rows = shape.rows;
-  o.view.depth = shape.cols;
-  o.view.col_bytes = static_cast<index_t>(size_of(o.codes.type));
-  o.view.row_bytes = shape.cols * o.view.col_bytes;
   return o;
 }
 
@@ -192,16 +209,23 @@ array result_array(const std::vector<std::uint32_t>& codes, mxref::format_desc f
   return a;
 }
 
-std::uint32_t checksum(const array& a) {
-  uLong crc = crc32(0, nullptr, 0);
-  std::size_t done = 0;
-  while (done < a.bytes.size()) {
-    const std::size_t piece = std::min<std::size_t>(a.bytes.size() - done, 1U << 30);
-    crc =
-        crc32(crc, reinterpret_cast<const Bytef*>(a.bytes.data() + done), static_cast<uInt>(piece));
-    done += piece;
-  }
-  return static_cast<std::uint32_t>(crc);
+namespace {
+
+std::uint32_t add_to_crc(std::uint32_t crc, std::span<const std::byte> bytes) {
+  if (bytes.empty()) return crc;  // zlib takes the null pointer for a request
+  return static_cast<std::uint32_t>(
+      ::crc32_z(crc, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+}
+
+}  // namespace
+
+std::uint32_t checksum(const array& a) { return add_to_crc(0, a.bytes); }
+
+std::uint32_t checksum(npy_reader& in) {
+  std::uint32_t crc = 0;
+  std::vector<std::byte> piece(std::size_t{1} << 22);
+  while (const std::size_t got = in.read(piece)) crc = add_to_crc(crc, std::span(piece).first(got));
+  return crc;
 }
 
 }  // namespace mxtool

@@ -2,6 +2,8 @@
 // From array files to operands: shapes, dtypes, code ranges and scales are checked here, once.
 #pragma once
 
+#include <CLI/CLI.hpp>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,35 +12,44 @@
 #include "array_io.hpp"
 #include "mxref/mxref.hpp"
 #include "names.hpp"
+#include "pieces.hpp"
 
 namespace mxtool {
 
-/// The last axis is the depth; all others are flattened into rows.
-struct matrix_shape {
-  mxref::index_t rows = 0;
-  mxref::index_t cols = 0;
-};
+/// --shape and --dtype of a raw input; `types` are examples.
+void add_raw_input(CLI::App& cmd, std::string& shape, std::string& type, const std::string& types);
+raw_options raw_input(const std::string& shape, const std::string& type);
 
-/// A part of a matrix.
-struct rectangle {
-  mxref::index_t row = 0;
-  mxref::index_t col = 0;
-  mxref::index_t rows = 0;
-  mxref::index_t cols = 0;
-};
-
-matrix_shape as_matrix(const array& a, const std::string& spec);
-
-/// --packing none or dense.
-mxref::code_storage parse_packing(const std::string& text);
+matrix_shape as_matrix(const shape_type& shape, const std::string& spec);
 
 /// Refuses anything but e8m0 and linear, the scale format and layout that exist.
 void check_scale_options(const std::string& scale_format, const std::string& scale_layout);
 
-/// Loads codes of a format: the right dtype, no code beyond the format. tf32 may be binary32
-/// patterns, whose low 13 bits are dropped; f16 may be float16.
-array load_codes(const std::string& spec, const std::string& option, const format_entry& format,
-                 mxref::code_storage storage, const raw_options& raw);
+/// An array of codes as it lies in a file: where it comes from, and what it has to hold.
+struct code_file {
+  std::string spec;
+  std::string option;  // that names it
+  const format_entry* format = nullptr;
+  mxref::code_storage storage = mxref::code_storage::containers;
+
+  /// Refuses a dtype that does not hold the codes. f16 may be float16, f32 and tf32 float32.
+  void check_type(dtype type) const;
+
+  /// Refuses codes beyond the format, and drops the low 13 bits of tf32. `first` is the index in
+  /// the array of the first of them.
+  void accept(std::span<std::byte> codes, mxref::index_t first) const;
+
+  /// An operand of an array of this shape, without its data. `depth` is that of packed codes
+  /// [all that fit].
+  mxref::operand_view view(const shape_type& shape, std::optional<mxref::index_t> depth) const;
+
+  /// What a raw file of rows x depth has to be.
+  raw_options raw(matrix_shape shape) const;
+};
+
+/// --packing none or dense; wide codes are not packed.
+mxref::code_storage storage_of(const format_entry& format, const std::string& packing,
+                               const std::string& option);
 
 /// One operand as the command line gives it.
 struct operand_spec {
@@ -53,6 +64,7 @@ struct operand_spec {
 struct operand {
   const format_entry* format = nullptr;
   array codes;
+  std::uint32_t codes_crc = 0;  // of the file, before low bits of tf32 were dropped
   std::optional<array> scales;
   mxref::operand_view view;
   std::string source;
@@ -63,9 +75,15 @@ struct operand {
 operand load_operand(const operand_spec& spec, int block, std::optional<matrix_shape> raw_shape,
                      std::optional<mxref::index_t> depth);
 
-/// Scale bytes for an operand; refuses a shape that is not (rows, ceil(depth / block)).
-void attach_scales(operand& o, const std::string& spec, const std::string& option, int block,
-                   bool raw);
+/// A block of less than 1 element is refused.
+void check_block(int block);
+
+/// What a raw file of the scales of an operand has to be.
+raw_options raw_scales(const mxref::operand_view& v);
+
+/// Refuses scales that are not uint8 of shape (rows, ceil(depth / block)).
+void check_scales(const mxref::operand_view& v, dtype type, const shape_type& shape,
+                  const std::string& spec, const std::string& option);
 
 /// An M x N matrix of codes of type f32, f16 or bf16 (C and D), as an unscaled operand.
 operand load_result(const std::string& spec, const std::string& option, const format_entry& format,
@@ -78,5 +96,6 @@ array result_array(const std::vector<std::uint32_t>& codes, mxref::format_desc f
 
 /// crc32 of the elements in C order, as zlib.crc32(a.tobytes()) gives it.
 std::uint32_t checksum(const array& a);
+std::uint32_t checksum(npy_reader& in);  // reads it to its end
 
 }  // namespace mxtool

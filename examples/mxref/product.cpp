@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
+#include "mxref/simd/gemm.hpp"
+#include "mxref/simd/scalar.hpp"
 #include "progress.hpp"
 
 namespace mxtool {
@@ -20,16 +23,66 @@ mxref::operand_view rows_of(mxref::operand_view v, index_t first, index_t count)
   return v;
 }
 
-/// Where results of a format wait as one code each.
-template <class T>
-mxref::status run_gemm(const product& p, const mxref::operand_view& a, const mxref::operand_view& b,
-                       const mxref::gemm_options& options, std::vector<std::uint32_t>& codes) {
-  std::vector<T> d(codes.size());
-  const auto out = mxref::view(d.data(), a.rows, b.rows);
-  const mxref::status s =
-      with_model(p.model, [&](auto policy) { return mxref::gemm(a, b, out, policy, options); });
-  for (std::size_t i = 0; i < d.size(); ++i) codes[i] = d[i].code;
-  return s;
+/// Results where they are stored: containers of the format that the model makes.
+struct result_buffer {
+  result_buffer(mxref::format_desc format, matrix_shape shape)
+      : bytes(static_cast<std::size_t>(shape.rows * shape.cols * mxref::container_bytes(format))) {
+    view.format = format;
+    view.data = bytes.data();
+    view.rows = shape.rows;
+    view.cols = shape.cols;
+    view.col_bytes = mxref::container_bytes(format);
+    view.row_bytes = shape.cols * view.col_bytes;
+  }
+
+  std::uint32_t code(index_t i) const {
+    std::uint32_t code = 0;
+    std::memcpy(&code, bytes.data() + i * view.col_bytes, static_cast<std::size_t>(view.col_bytes));
+    return code;
+  }
+
+  std::vector<std::byte> bytes;
+  mxref::output_view view;
+};
+
+/// The part of the result that starts at (row, col), into d, whose size it has.
+mxref::status multiply(const product& p, const mxref::simd::kernel_table& kernels, const team& who,
+                       index_t row, index_t col, const mxref::output_view& d) {
+  mxref::gemm_options options = p.options;
+  if (p.c) {
+    options.c = rows_of(p.c->view, row, d.rows);
+    options.c.codes = static_cast<const std::uint8_t*>(options.c.codes) + col * options.c.col_bytes;
+    options.c.depth = d.cols;
+  }
+  return with_model(p.model, [&](auto policy) {
+    return mxref::simd::gemm_with(kernels, rows_of(p.a.view, row, d.rows),
+                                  rows_of(p.b.view, col, d.cols), d, policy, who, options);
+  });
+}
+
+/// The same on all threads. Without tile kernels, tiles of the scalar core are spread over them.
+mxref::status multiply(const product& p, const engine& e, index_t row, index_t col,
+                       const mxref::output_view& d) {
+  if (e.kernels().chain != nullptr) return multiply(p, e.kernels(), e.all_threads(), row, col, d);
+  constexpr index_t tile = 64;
+  const index_t across = (d.cols + tile - 1) / tile;
+  return e.for_each((d.rows + tile - 1) / tile * across, [&](index_t i) {
+    const index_t r = i / across * tile;
+    const index_t c = i % across * tile;
+    mxref::output_view part = d;
+    part.data = static_cast<std::byte*>(d.data) + r * d.row_bytes + c * d.col_bytes;
+    part.rows = std::min(tile, d.rows - r);
+    part.cols = std::min(tile, d.cols - c);
+    return multiply(p, e.kernels(), team(), row + r, col + c, part);
+  });
+}
+
+/// The codes that are stored for what the model made.
+std::uint32_t stored_code(const product& p, std::uint32_t made) {
+  if (p.store == p.out) return made;
+  return static_cast<std::uint32_t>(
+      mxref::to_code(p.store->desc, mxref::to_number(p.out->desc, made),
+                     mxref::rounding::nearest_even{}, mxref::overflow::nonsaturating{}));
 }
 
 const format_entry& result_format(const std::string& text, const char* option) {
@@ -80,6 +133,7 @@ void add_product_options(CLI::App& cmd, product_options& o) {
   cmd.add_option("--depth", o.depth, "K of packed codes [all that fit]")
       ->check(CLI::PositiveNumber);
   cmd.add_option("--shape", o.shape, "M,N,K when files are raw .bin");
+  add_engine_options(cmd, o.engine);
 }
 
 product load_product(const product_options& o) {
@@ -89,9 +143,7 @@ product load_product(const product_options& o) {
   check_scale_options(o.scale_format, o.b_scale_layout);
   p.out = &result_format(o.out_type, "--out-type");
   p.store = &result_format(o.store_type.empty() ? o.out_type : o.store_type, "--store-type");
-  if (o.block < 1) {
-    throw usage_error(fmt::format("--block {}: a block has at least 1 element", o.block));
-  }
+  check_block(o.block);
   std::optional<matrix_shape> raw_a;
   std::optional<matrix_shape> raw_b;
   std::optional<index_t> depth;
@@ -129,66 +181,43 @@ product load_product(const product_options& o) {
   p.options.beta = o.beta.value_or(1.0F);
 
   // Ask once, with no outputs, whether the model takes this product at all.
-  std::vector<std::uint32_t> none;
-  const mxref::status s = [&] {
-    mxref::gemm_options options = p.options;
-    const auto a = rows_of(p.a.view, 0, 0);
-    const auto b = rows_of(p.b.view, 0, 0);
-    if (p.out->desc == mxref::binary16::desc) {
-      return run_gemm<mxref::binary16>(p, a, b, options, none);
-    }
-    if (p.out->desc == mxref::bfloat16::desc) {
-      return run_gemm<mxref::bfloat16>(p, a, b, options, none);
-    }
-    return run_gemm<mxref::binary32>(p, a, b, options, none);
-  }();
+  mxref::output_view none;
+  none.format = p.out->desc;
+  const mxref::status s = multiply(p, mxref::simd::scalar_target::kernels(), team(), 0, 0, none);
   if (!s) throw usage_error(refusal(p, s));
   return p;
 }
 
-std::vector<std::uint32_t> compute(const product& p, const rectangle& part) {
-  std::vector<std::uint32_t> codes(static_cast<std::size_t>(part.rows * part.cols));
-  const auto a = rows_of(p.a.view, part.row, part.rows);
-  const auto b = rows_of(p.b.view, part.col, part.cols);
-  mxref::gemm_options options = p.options;
-  if (p.c) {
-    options.c = rows_of(p.c->view, part.row, part.rows);
-    options.c.codes =
-        static_cast<const std::uint8_t*>(options.c.codes) + part.col * options.c.col_bytes;
-    options.c.depth = part.cols;
-  }
-  mxref::status s;
-  if (p.out->desc == mxref::binary16::desc) {
-    s = run_gemm<mxref::binary16>(p, a, b, options, codes);
-  } else if (p.out->desc == mxref::bfloat16::desc) {
-    s = run_gemm<mxref::bfloat16>(p, a, b, options, codes);
-  } else {
-    s = run_gemm<mxref::binary32>(p, a, b, options, codes);
-  }
-  if (!s) throw usage_error(refusal(p, s));
-  if (p.store != p.out) {
-    for (std::uint32_t& code : codes) {
-      code = static_cast<std::uint32_t>(
-          mxref::to_code(p.store->desc, mxref::to_number(p.out->desc, code),
-                         mxref::rounding::nearest_even{}, mxref::overflow::nonsaturating{}));
+std::vector<std::uint32_t> compute(const product& p, const engine& e, const rectangle& part,
+                                   const char* what) {
+  // Kernels pack B anew for each band, which many rows of A outweigh.
+  constexpr double much = 1 << 30;
+  const double row_work = static_cast<double>(part.cols) * static_cast<double>(p.depth());
+  const bool has_kernels = e.kernels().chain != nullptr;
+  const auto enough = static_cast<index_t>(has_kernels ? much / std::max(1.0, row_work) : 0);
+  const index_t band =
+      std::min<index_t>(std::max<index_t>(enough, has_kernels ? 1024 : 256), part.rows);
+  std::vector<std::uint32_t> codes;
+  codes.reserve(static_cast<std::size_t>(part.rows * part.cols));
+  progress bar(what, static_cast<double>(part.rows) * row_work, "MAC");
+  for (index_t r = 0; r < part.rows; r += band) {
+    const result_buffer made(p.out->desc, {std::min(band, part.rows - r), part.cols});
+    const mxref::status s = multiply(p, e, part.row + r, part.col, made.view);
+    if (!s) throw usage_error(refusal(p, s));
+    for (index_t i = 0; i < made.view.rows * made.view.cols; ++i) {
+      codes.push_back(stored_code(p, made.code(i)));
     }
+    bar.add(static_cast<double>(made.view.rows) * row_work);
   }
   return codes;
 }
 
-std::vector<std::uint32_t> compute_with_progress(const product& p, const rectangle& part,
-                                                 const char* what) {
-  // Each call decodes B anew, which 64 rows of A outweigh.
-  const index_t rows_at_once = std::max<index_t>(64, part.rows / 64);
-  std::vector<std::uint32_t> result;
-  progress bar(what, part.rows);
-  for (index_t r = 0; r < part.rows; r += rows_at_once) {
-    const index_t rows = std::min(rows_at_once, part.rows - r);
-    const auto piece = compute(p, {part.row + r, part.col, rows, part.cols});
-    result.insert(result.end(), piece.begin(), piece.end());
-    bar.add(rows);
-  }
-  return result;
+mxref::status compute_one(const product& p, const engine& e, index_t row, index_t col,
+                          std::uint32_t& code) {
+  const result_buffer made(p.out->desc, {1, 1});
+  const mxref::status s = multiply(p, e.kernels(), team(), row, col, made.view);
+  code = stored_code(p, made.code(0));
+  return s;
 }
 
 }  // namespace mxtool

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine.hpp"
 #include "names.hpp"
 #include "operands.hpp"
 
@@ -30,6 +31,7 @@ struct product_options {
   std::optional<float> beta;
   long depth = 0;
   std::string shape;  // M,N,K of raw files
+  engine_options engine;
 };
 
 void add_product_options(CLI::App& cmd, product_options& o);
@@ -51,11 +53,12 @@ struct product {
 
 product load_product(const product_options& o);
 
-/// A part of the result, row by row, as codes of p.store.
-std::vector<std::uint32_t> compute(const product& p, const rectangle& part);
+/// A part of the result, row by row, as codes of p.store; with a progress bar.
+std::vector<std::uint32_t> compute(const product& p, const engine& e, const rectangle& part,
+                                   const char* what);
 
-/// The same with a progress bar.
-std::vector<std::uint32_t> compute_with_progress(const product& p, const rectangle& part,
-                                                 const char* what);
+/// One output, on the calling thread.
+mxref::status compute_one(const product& p, const engine& e, mxref::index_t row, mxref::index_t col,
+                          std::uint32_t& code);
 
 }  // namespace mxtool

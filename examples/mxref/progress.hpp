@@ -3,27 +3,36 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
+#include <string>
+#include <string_view>
 
 namespace mxtool {
 
+/// `quantize [#####.....]  50 %  1.2 GB/s  0:07 left`
+std::string progress_line(std::string_view what, double done, double total, double seconds,
+                          std::string_view unit);
+
 class progress {
  public:
-  progress(const char* what, std::int64_t total);
+  /// `total` counts units such as "B" (bytes).
+  progress(std::string_view what, double total, std::string_view unit);
   progress(const progress&) = delete;
   progress& operator=(const progress&) = delete;
   ~progress();
 
-  void add(std::int64_t done);
+  void add(double done);
 
  private:
-  const char* what_;
-  std::int64_t total_;
-  std::int64_t done_ = 0;
+  using clock = std::chrono::steady_clock;
+
+  std::string_view what_;
+  std::string_view unit_;
+  double total_;
+  double done_ = 0;
   bool terminal_;
   bool shown_ = false;
-  std::chrono::steady_clock::time_point start_;
-  std::chrono::steady_clock::time_point last_;
+  clock::time_point start_;
+  clock::time_point last_;
 };
 
 }  // namespace mxtool

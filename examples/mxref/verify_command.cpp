@@ -2,6 +2,7 @@
 // verify: is a dump of a GEMM what the named model computes, bit for bit?
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -59,8 +60,9 @@ nan_compare parse_nan_compare(const std::string& text) {
   return find_named<nan_compare>("way to compare NaN", text, table);
 }
 
-void compare_rectangle(const product& p, const operand& d, const rectangle& part, comparison& c) {
-  const auto want = compute_with_progress(p, part, "verify");
+void compare_rectangle(const product& p, const engine& e, const operand& d, const rectangle& part,
+                       comparison& c) {
+  const auto want = compute(p, e, part, "verify");
   for (index_t i = 0; i < part.rows; ++i) {
     for (index_t j = 0; j < part.cols; ++j) {
       const index_t row = part.row + i;
@@ -71,17 +73,32 @@ void compare_rectangle(const product& p, const operand& d, const rectangle& part
 }
 
 /// `count` outputs drawn with replacement; the same seed draws the same ones everywhere.
-void compare_sample(const product& p, const operand& d, const rectangle& part, long count,
-                    unsigned long seed, comparison& c) {
+void compare_sample(const product& p, const engine& e, const operand& d, const rectangle& part,
+                    long count, unsigned long seed, comparison& c) {
+  struct output {
+    index_t row;
+    index_t col;
+    std::uint32_t want;
+  };
   std::mt19937_64 random(seed);
-  progress bar("verify", count);
-  for (long i = 0; i < count; ++i) {
-    const index_t row =
-        part.row + static_cast<index_t>(random() % static_cast<std::uint64_t>(part.rows));
-    const index_t col =
-        part.col + static_cast<index_t>(random() % static_cast<std::uint64_t>(part.cols));
-    c.add(row, col, d.view.code(row, col), compute(p, {row, col, 1, 1})[0]);
-    bar.add(1);
+  const auto below = [&](index_t size) {
+    return static_cast<index_t>(random() % static_cast<std::uint64_t>(size));
+  };
+  std::vector<output> batch(256);
+  progress bar("verify", static_cast<double>(count), "outputs");
+  for (long done = 0; done < count; done += static_cast<long>(batch.size())) {
+    batch.resize(std::min(batch.size(), static_cast<std::size_t>(count - done)));
+    for (output& o : batch) {
+      o.row = part.row + below(part.rows);
+      o.col = part.col + below(part.cols);
+    }
+    const mxref::status s = e.for_each(static_cast<index_t>(batch.size()), [&](index_t i) {
+      output& o = batch[static_cast<std::size_t>(i)];
+      return compute_one(p, e, o.row, o.col, o.want);
+    });
+    if (!s) throw usage_error(mxref::message(s));
+    for (const output& o : batch) c.add(o.row, o.col, d.view.code(o.row, o.col), o.want);
+    bar.add(static_cast<double>(batch.size()));
   }
 }
 
@@ -90,15 +107,16 @@ struct input_line {
   std::string format;
   std::string source;
   const array* data;
+  std::uint32_t crc;
 };
 
 std::vector<input_line> inputs(const product& p, const operand& d) {
   std::vector<input_line> lines;
   const auto side = [&](const char* name, const operand& o) {
-    lines.push_back({name, std::string(o.format->name), o.source, &o.codes});
+    lines.push_back({name, std::string(o.format->name), o.source, &o.codes, o.codes_crc});
     if (o.scales) {
       lines.push_back({std::string(name) + " scales", format_name(o.view.scale_format),
-                       o.scale_source, &*o.scales});
+                       o.scale_source, &*o.scales, checksum(*o.scales)});
     }
   };
   side("A", p.a);
@@ -133,7 +151,7 @@ void print_text(const product& p, const operand& d, const rectangle& part, bool 
   fmt::print("\n  {:<10} {:<6} {:<12} {:<10} {}\n", "array", "format", "shape", "crc32", "file");
   for (const input_line& line : inputs(p, d)) {
     fmt::print("  {:<10} {:<6} {:<12} {:08x}   {}\n", line.name, line.format,
-               shape_text(line.data->shape), checksum(*line.data), line.source);
+               shape_text(line.data->shape), line.crc, line.source);
   }
   fmt::print("{}", c.details());
 }
@@ -151,7 +169,7 @@ void print_json(const product& p, const operand& d, const comparison& c) {
     json["inputs"].push_back({{"name", line.name},
                               {"format", line.format},
                               {"shape", line.data->shape},
-                              {"crc32", fmt::format("{:08x}", checksum(*line.data))},
+                              {"crc32", fmt::format("{:08x}", line.crc)},
                               {"file", line.source}});
   }
   fmt::print("{}\n", json.dump(2));
@@ -159,6 +177,7 @@ void print_json(const product& p, const operand& d, const comparison& c) {
 
 int verify(const verify_options& o) {
   const nan_compare nans = parse_nan_compare(o.nans);
+  const engine e(o.product.engine);
   const product p = load_product(o.product);
   const operand d = load_result(o.d, "--d", *p.store, {p.rows(), p.cols()});
   if (p.rows() == 0 || p.cols() == 0) {
@@ -170,9 +189,9 @@ int verify(const verify_options& o) {
   const rectangle part{row, col, rows, cols};
   comparison c(p.store->desc, nans, part);
   if (o.sample > 0) {
-    compare_sample(p, d, part, o.sample, o.seed, c);
+    compare_sample(p, e, d, part, o.sample, o.seed, c);
   } else {
-    compare_rectangle(p, d, part, c);
+    compare_rectangle(p, e, d, part, c);
   }
   if (o.json) {
     print_json(p, d, c);

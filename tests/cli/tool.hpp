@@ -15,6 +15,18 @@
 
 #include "array_io.hpp"
 
+/// A shell command that limits the address space to 96 MiB; empty where a sanitizer needs more.
+#if defined(__SANITIZE_ADDRESS__)
+#define MXREF_LIMIT ""
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define MXREF_LIMIT ""
+#endif
+#endif
+#ifndef MXREF_LIMIT
+#define MXREF_LIMIT "ulimit -v 98304; "
+#endif
+
 namespace tool_test {
 
 struct result {

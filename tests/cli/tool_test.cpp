@@ -78,6 +78,15 @@ TEST_F(Tool, DecodesContainersAndPackedRows) {
   EXPECT_EQ(load<float>("x.npy"), (std::vector<float>{1.0F, 65504.0F}));
 }
 
+TEST_F(Tool, Tf32CodesAreBinary32Patterns) {
+  save<float>("x.npy", dtype::f32, {3}, {1.0F, -3.1415927F, 1e-40F});
+  ASSERT_EQ(run("encode --format tf32 " + path("x.npy") + " " + path("c.npy")).exit_code, 0);
+  EXPECT_EQ(load<std::uint32_t>("c.npy"),
+            (std::vector<std::uint32_t>{0x3F800000, 0xC0490000, 0x00012000}));
+  ASSERT_EQ(run("decode --format tf32 " + path("c.npy") + " " + path("y.npy")).exit_code, 0);
+  EXPECT_EQ(load<std::uint32_t>("y.npy"), load<std::uint32_t>("c.npy"));
+}
+
 TEST_F(Tool, QuantizesTheCaseThatUsersReport) {
   ASSERT_EQ(run("quantize --format e4m3 " + path("t1.npy") + " --codes " + path("c.npy") +
                 " --scales " + path("s.npy"))
@@ -175,7 +184,7 @@ TEST_F(Tool, RefusesBadFiles) {
                  {"codes.npy", "element 7", "0xc8", "4 bits"});
   expect_refused("decode --format bf16 " + path("codes.npy") + out, {"codes.npy", "uint16"});
   expect_refused("decode --format e2m1 --packing dense --depth 9 " + path("codes.npy") + out,
-                 {"codes.npy", "--depth 9"});
+                 {"codes.npy", "9 packed", "--depth"});
   expect_refused("encode --format e4m3 " + path("ramp.npy") + " " + path("no/such/out.npy"),
                  {"no/such"});
   expect_refused("encode --format e4m3 " + path("ramp.npy") + " " + path("ramp.npy/out.npy"),
@@ -194,6 +203,8 @@ TEST_F(Tool, RefusesBlocksThatDoNotFit) {
   expect_refused(
       "dequantize --format e4m3 --codes " + path("c.npy") + " --scales " + path("sf.npy") + out,
       {"sf.npy", "uint8", "float32"});
+  expect_refused("dequantize --format e4m3 --codes - --scales -" + out,
+                 {"--codes", "--scales", "standard input"});
   const std::string outputs = " --codes " + path("oc.npy") + " --scales " + path("os.npy");
   expect_refused("quantize --strict --format e4m3 " + path("ramp.npy") + outputs,
                  {"ramp.npy", "multiple of the block"});

@@ -144,6 +144,19 @@ TEST_F(Verify, PackedOperandsTakeKFromTheOtherSide) {
   EXPECT_EQ(load<float>("d.npy"), (std::vector<float>{3.0F}));
 }
 
+TEST_F(Verify, ChecksumsAreThoseOfTheFiles) {
+  // The low 13 bits of tf32 do not count for the product, but they are in the file.
+  save<float>("a.npy", dtype::f32, {1, 2}, {1.0F, 3.1415927F});
+  save<float>("d.npy", dtype::f32, {1, 1}, {1.0F});
+  const auto json = nlohmann::json::parse(
+      run("verify --json --a " + path("a.npy") + " --a-format tf32 --b " + path("a.npy") +
+          " --b-format tf32 --accumulate exact --d " + path("d.npy"))
+          .out);
+  const auto info = nlohmann::json::parse(run("info --json " + path("a.npy")).out);
+  EXPECT_EQ(json["inputs"][0]["crc32"], info["files"][0]["crc32"]);
+  EXPECT_EQ(info["files"][0]["crc32"], "f58d289f") << "zlib.crc32(a.tobytes()) in Python";
+}
+
 TEST_F(Verify, NanPayloadsAreCountedApart) {
   save<std::uint8_t>("a.npy", dtype::u8, {1, 32}, bytes(32, 0x7F));
   save<std::uint8_t>("b.npy", dtype::u8, {2, 32}, bytes(64, 0x38));

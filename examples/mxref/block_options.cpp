@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "block_options.hpp"
+
+#include <fmt/format.h>
+
+#include "commands.hpp"
+
+namespace mxtool {
+
+void add_block_options(CLI::App& cmd, block_options& o) {
+  cmd.add_option("--format", o.format, "e4m3 e5m2 e3m2 e2m3 e2m1 int8")->required();
+  cmd.add_option("--block", o.block, "Elements that share a scale")->capture_default_str();
+  cmd.add_option("--scale-format", o.scale_format, "e8m0")->capture_default_str();
+  cmd.add_option("--axis", o.axis,
+                 "-1: blocks run along rows. 0: down the columns, and the codes of (R, C) are "
+                 "stored K-major as (C, R)")
+      ->check(CLI::IsMember({-1, 0}))
+      ->capture_default_str();
+  cmd.add_option("--packing", o.packing, "none (a code a byte) or dense (packed bits)")
+      ->capture_default_str();
+  cmd.add_option("--scale-layout", o.scale_layout, "linear")->capture_default_str();
+  add_engine_options(cmd, o.engine);
+  cmd.footer(std::string(streaming_footer) +
+             " --axis 0 reads at offsets: a pipe or a compressed input is then held in memory.");
+}
+
+const format_entry& block_format(const block_options& o) {
+  const format_entry& format = find_format(o.format, false);
+  if (format.desc.total_bits() > 8) {
+    throw usage_error(fmt::format("--format {}: block elements have at most 8 bits", format.name));
+  }
+  check_block(o.block);
+  check_scale_options(o.scale_format, o.scale_layout);
+  return format;
+}
+
+void require_two_axes(const shape_type& shape, const std::string& spec) {
+  if (shape.size() == 2) return;
+  throw input_error(
+      fmt::format("{}: --axis 0 needs an array of two axes, this one has {}", spec, shape.size()));
+}
+
+}  // namespace mxtool

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What quantize and dequantize share.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+
+#include "engine.hpp"
+#include "operands.hpp"
+
+namespace mxtool {
+
+struct block_options {
+  std::string format;
+  int block = 32;
+  std::string scale_format = "e8m0";
+  int axis = -1;
+  std::string packing = "none";
+  std::string scale_layout = "linear";
+  std::string shape;
+  std::string values;  // the plain numbers: input of quantize, output of dequantize
+  std::string codes;
+  std::string scales;
+  engine_options engine;
+};
+
+void add_block_options(CLI::App& cmd, block_options& o);
+
+/// The checked element format; block, scale format and scale layout are checked too.
+const format_entry& block_format(const block_options& o);
+
+/// Refuses --axis 0 for any array but a matrix.
+void require_two_axes(const shape_type& shape, const std::string& spec);
+
+}  // namespace mxtool

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arrays of 256 MiB through a tool that may have 96 MiB of address space.
+#include <algorithm>
+#include <random>
+
+#include "array_io_detail.hpp"
+#include "mxref/mxref.hpp"
+#include "tool.hpp"
+
+namespace {
+
+using mxtool::dtype;
+using mxtool::npy_reader;
+using tool_test::tool;
+
+constexpr std::size_t rows = 8000;
+constexpr std::size_t cols = 8388;  // 4 elements beyond the last whole block
+constexpr std::size_t blocks = 263;
+constexpr std::size_t row_blocks = 250;  // down a column
+
+class LargeFile : public tool {
+ protected:
+  void SetUp() override {
+    tool::SetUp();
+    // Mostly a hole; every row has some numbers, so that no row and no column is like another.
+    const std::string header =
+        mxtool::detail::format_npy_header(dtype::f32, mxtool::shape_type{rows, cols});
+    std::ofstream out(path("x.npy"), std::ios::binary);
+    out << header;
+    std::mt19937 random(7);
+    for (std::size_t row = 0; row != rows; ++row) {
+      const std::size_t at = row == 0 ? 0 : row + 1 == rows ? cols - 64 : random() % (cols - 64);
+      std::array<float, 64> numbers{};
+      for (float& x : numbers) {
+        x = static_cast<float>(static_cast<int>(random() % 20001) - 10000) / 7.0F;
+      }
+      out.seekp(static_cast<std::streamoff>(header.size() + (row * cols + at) * sizeof(float)));
+      out.write(reinterpret_cast<const char*>(numbers.data()), sizeof numbers);
+    }
+  }
+
+  void run_limited(const std::string& arguments) const {
+    const std::string line =
+        MXREF_LIMIT "'" MXREF_TOOL "' " + arguments + " --threads 2 2>" + path("errors");
+    EXPECT_EQ(std::system(line.c_str()), 0) << arguments << "\n" << read_text(path("errors"));
+  }
+
+  /// Element `index` and the next count - 1 of an array.
+  template <class T>
+  static std::vector<T> slice(npy_reader& in, std::size_t index, std::size_t count) {
+    std::vector<T> out(count);
+    in.read_at(index * sizeof(T), std::as_writable_bytes(std::span(out)));
+    return out;
+  }
+
+  /// Rows from every part of the file.
+  static std::vector<std::size_t> some(std::size_t count) {
+    std::vector<std::size_t> chosen;
+    for (std::size_t i = 0; i < count; i += 97) chosen.push_back(i);
+    chosen.push_back(count - 1);
+    return chosen;
+  }
+};
+
+struct quantized {
+  std::vector<std::uint8_t> codes;
+  std::vector<std::uint8_t> scales;
+};
+
+quantized quantize_row(const std::vector<float>& numbers) {
+  quantized q{std::vector<std::uint8_t>(numbers.size()),
+              std::vector<std::uint8_t>((numbers.size() + 31) / 32)};
+  const auto n = static_cast<mxref::index_t>(numbers.size());
+  const mxref::quantized_view out{mxref::E4M3::desc, 32,
+                                  q.codes.data(),    n,
+                                  q.scales.data(),   static_cast<mxref::index_t>(q.scales.size())};
+  EXPECT_TRUE(mxref::quantize(mxref::view(numbers.data(), 1, n), out).ok());
+  return q;
+}
+
+std::vector<float> dequantize_row(const quantized& q) {
+  std::vector<float> numbers(q.codes.size());
+  mxref::operand_view v;
+  v.format = mxref::E4M3::desc;
+  v.codes = q.codes.data();
+  v.rows = 1;
+  v.depth = static_cast<mxref::index_t>(q.codes.size());
+  v.block = 32;
+  v.scale_format = mxref::E8M0::desc;
+  v.scales = q.scales.data();
+  EXPECT_TRUE(mxref::dequantize(v, mxref::view(numbers.data(), 1, v.depth)).ok());
+  return numbers;
+}
+
+TEST_F(LargeFile, QuantizeAndDequantizeRows) {
+  run_limited("quantize --format e4m3 " + path("x.npy") + " --codes " + path("q.npz:c") +
+              " --scales " + path("q.npz:s"));
+  run_limited("dequantize --format e4m3 --codes " + path("q.npz:c") + " --scales " +
+              path("q.npz:s") + " " + path("y.npy"));
+  npy_reader x(path("x.npy"));
+  npy_reader c(path("q.npz:c"));
+  npy_reader s(path("q.npz:s"));
+  npy_reader y(path("y.npy"));
+  ASSERT_EQ(y.shape(), x.shape());
+  for (const std::size_t row : some(rows)) {
+    const quantized want = quantize_row(slice<float>(x, row * cols, cols));
+    ASSERT_EQ(slice<std::uint8_t>(c, row * cols, cols), want.codes) << row;
+    ASSERT_EQ(slice<std::uint8_t>(s, row * blocks, blocks), want.scales) << row;
+    ASSERT_EQ(slice<float>(y, row * cols, cols), dequantize_row(want)) << row;
+  }
+}
+
+TEST_F(LargeFile, QuantizeAndDequantizeColumns) {
+  run_limited("quantize --axis 0 --format e4m3 " + path("x.npy") + " --codes " + path("c.npy") +
+              " --scales " + path("s.npy"));
+  run_limited("dequantize --axis 0 --format e4m3 --codes " + path("c.npy") + " --scales " +
+              path("s.npy") + " " + path("y.npy"));
+  npy_reader x(path("x.npy"));
+  npy_reader c(path("c.npy"));
+  npy_reader s(path("s.npy"));
+  npy_reader y(path("y.npy"));
+  ASSERT_EQ(c.shape(), (mxtool::shape_type{cols, rows}));
+  ASSERT_EQ(y.shape(), x.shape());
+  const auto column = [](npy_reader& in, std::size_t col) {
+    std::vector<float> numbers;
+    for (std::size_t row = 0; row != rows; ++row) {
+      numbers.push_back(slice<float>(in, row * cols + col, 1)[0]);
+    }
+    return numbers;
+  };
+  for (const std::size_t col : some(cols)) {
+    const quantized want = quantize_row(column(x, col));
+    ASSERT_EQ(slice<std::uint8_t>(c, col * rows, rows), want.codes) << col;
+    ASSERT_EQ(slice<std::uint8_t>(s, col * row_blocks, row_blocks), want.scales) << col;
+    ASSERT_EQ(column(y, col), dequantize_row(want)) << col;
+  }
+}
+
+TEST_F(LargeFile, EncodeAndDecodeThroughPipes) {
+  run_limited("encode --format bf16 - - <" + path("x.npy") +
+              " | '" MXREF_TOOL "' decode --format bf16 - " + path("y.npy"));
+  npy_reader x(path("x.npy"));
+  npy_reader y(path("y.npy"));
+  ASSERT_EQ(y.shape(), x.shape());
+  for (const std::size_t row : some(rows)) {
+    std::vector<float> want = slice<float>(x, row * cols, cols);
+    for (float& number : want) {
+      number = mxref::decode(mxref::encode<mxref::bfloat16>(number));
+    }
+    ASSERT_EQ(slice<float>(y, row * cols, cols), want) << row;
+  }
+}
+
+TEST_F(LargeFile, OneLongRowOfPackedBlocks) {
+  // The same numbers as one row, in blocks that do not divide pieces of 2^21 elements.
+  const std::string raw = " --shape " + std::to_string(rows * cols) + " --dtype f32 ";
+  std::filesystem::rename(path("x.npy"), path("x.bin"));
+  ASSERT_EQ(std::system(("tail -c +129 " + path("x.bin") + " >" + path("raw.bin")).c_str()), 0);
+  std::filesystem::remove(path("x.bin"));
+  run_limited("quantize --format e2m3 --block 20 --packing dense" + raw + path("raw.bin") +
+              " --codes " + path("c.npy") + " --scales " + path("s.npy"));
+  run_limited("dequantize --format e2m3 --block 20 --packing dense --codes " + path("c.npy") +
+              " --scales " + path("s.npy") + " " + path("y.npy"));
+  std::vector<float> block(20);
+  std::ifstream x(path("raw.bin"), std::ios::binary);
+  npy_reader c(path("c.npy"));
+  npy_reader s(path("s.npy"));
+  npy_reader y(path("y.npy"));
+  for (const std::size_t i : some(rows * cols / 40)) {  // two blocks fill 30 bytes
+    x.seekg(static_cast<std::streamoff>(i * 40 * sizeof(float)));
+    const auto packed = slice<std::uint8_t>(c, i * 30, 30);
+    const auto scales = slice<std::uint8_t>(s, i * 2, 2);
+    const auto numbers = slice<float>(y, i * 40, 40);
+    for (std::size_t half = 0; half != 2; ++half) {
+      x.read(reinterpret_cast<char*>(block.data()), 80);
+      const auto want = mxref::quantize<mxref::mx_block<mxref::E2M3, 20>>(block.data());
+      ASSERT_EQ(scales[half], want.scale().code) << i;
+      for (std::size_t k = 0; k != 20; ++k) {
+        const auto at = static_cast<int>(k);
+        ASSERT_EQ(mxref::get_packed(packed.data(), 6, half * 20 + k), want.element(at).code) << i;
+        ASSERT_EQ(numbers[half * 20 + k], want.value(at)) << i;
+      }
+    }
+  }
+}
+
+}  // namespace
