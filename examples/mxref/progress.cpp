@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 namespace mxtool {
@@ -20,7 +21,7 @@ std::string with_prefix(double value) {
 }
 
 std::string clock_text(double seconds) {
-  const auto whole = static_cast<long>(std::min(seconds, 1e9) + 0.5);
+  const long whole = std::lround(std::min(seconds, 1e9));
   const long minutes = whole / 60;
   if (minutes < 60) return fmt::format("{}:{:02}", minutes, whole % 60);
   return fmt::format("{}:{:02}:{:02}", minutes / 60, minutes % 60, whole % 60);

@@ -51,7 +51,7 @@ TEST_F(Progress, ShowsOnATerminalAfterTwoSecondsOnly) {
       << on_terminal;
   EXPECT_NE(on_terminal.find("MB/s  0:01 left"), std::string::npos) << on_terminal;
   EXPECT_TRUE(on_terminal.ends_with("\r\x1b[K")) << "the line is wiped";
-  EXPECT_EQ(errors_of_slow_run(true, 0), "");
+  EXPECT_EQ(errors_of_slow_run(true, 0.5), "");
 }
 
 }  // namespace
