@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <pty.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,7 +23,8 @@ class child {
   child(std::vector<std::string> arguments, bool terminal) {
     std::array<int, 2> input{};
     std::array<int, 2> errors{};  // ours, the child's
-    const bool made = ::pipe2(input.data(), O_CLOEXEC) == 0 &&
+    // A socket, since writing to a process that has died must not raise SIGPIPE here.
+    const bool made = ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, input.data()) == 0 &&
                       (terminal ? ::openpty(&errors[0], &errors[1], nullptr, nullptr, nullptr)
                                 : ::pipe2(errors.data(), O_CLOEXEC)) == 0;
     if (!made) return;
@@ -54,7 +56,7 @@ class child {
 
   void feed(std::string_view bytes) const {
     while (!bytes.empty()) {
-      const ssize_t put = ::write(input_, bytes.data(), bytes.size());
+      const ssize_t put = ::send(input_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
       if (put <= 0) return;
       bytes.remove_prefix(static_cast<std::size_t>(put));
     }
