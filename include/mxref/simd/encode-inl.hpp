@@ -215,7 +215,7 @@ inline void transpose_codes_scalar(const std::uint8_t* in, index_t in_stride, in
 inline void transpose_codes_kernel(const std::uint8_t* in, index_t in_stride, index_t rows,
                                    index_t cols, std::uint8_t* out, index_t out_stride) {
   index_t whole_rows = 0;
-#if HWY_TARGET != HWY_SCALAR
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
   const hn::FixedTag<std::uint8_t, 16> d;
   const index_t whole_cols = cols - cols % 16;
   for (; whole_rows + 16 <= rows; whole_rows += 16) {

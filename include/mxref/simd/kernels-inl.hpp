@@ -13,6 +13,7 @@
 #include "mxref/simd/decode-inl.hpp"
 #include "mxref/simd/encode-inl.hpp"
 #include "mxref/simd/quantize-inl.hpp"
+#include "mxref/simd/quantize_columns-inl.hpp"
 #include "mxref/simd/highway.hpp"
 #include "mxref/simd/kernels.hpp"
 #include "mxref/simd/window-inl.hpp"

@@ -109,33 +109,33 @@ class nearest_rounder : public rounder_base {
   HWY_INLINE u32_vec codes(f32_vec x, f32_vec factor, u32_vec) const {
     const u32_tag du;
     const u32_vec y = hn::BitCast(du, hn::Mul(x, factor));
-    const parts p = split(y);
-    const u32_vec steps = hn::Sub(hn::BitCast(du, p.sum), p.unit);
-    const u32_vec field = hn::ShiftRightSame(p.exponent, field_shift_);
+    u32_vec exponent = y;
+    u32_vec unit = y;
+    const f32_vec sum = add_unit(y, exponent, unit);
+    const u32_vec steps = hn::Sub(hn::BitCast(du, sum), unit);
+    const u32_vec field = hn::ShiftRightSame(exponent, field_shift_);
     return finish_codes(hn::Add(steps, hn::Sub(field, hn::Set(du, base_))), y);
   }
 
   /// The numbers that these codes and the scale stand for; back undoes factor.
   HWY_INLINE f32_vec values(f32_vec x, f32_vec factor, f32_vec back, u32_vec) const {
     const u32_vec y = hn::BitCast(u32_tag(), hn::Mul(x, factor));
-    const parts p = split(y);
-    return finish_values(hn::Sub(p.sum, hn::BitCast(f32_tag(), p.unit)), y, back);
+    u32_vec exponent = y;
+    u32_vec unit = y;
+    const f32_vec sum = add_unit(y, exponent, unit);
+    return finish_values(hn::Sub(sum, hn::BitCast(f32_tag(), unit)), y, back);
   }
 
  private:
-  struct parts {
-    u32_vec exponent;  ///< of the number, in place, not below emin
-    u32_vec unit;      ///< the pattern of the power of two that was added
-    f32_vec sum;
-  };
-
-  HWY_INLINE parts split(u32_vec y) const {
+  /// |y| + unit. exponent: of the number, in its place, not below emin; unit: the pattern of the
+  /// power of two that is added. (References: vectors of some targets fit in no structure.)
+  HWY_INLINE f32_vec add_unit(u32_vec y, u32_vec& exponent, u32_vec& unit) const {
     const u32_tag du;
     const f32_tag df;
     const u32_vec mag = hn::Or(hn::And(y, hn::Set(du, 0x7FFFFFFFU)), hn::Set(du, tie_));
-    const u32_vec exponent = hn::Max(hn::And(mag, hn::Set(du, 0x7F800000U)), hn::Set(du, lowest_));
-    const u32_vec unit = hn::Add(exponent, hn::Set(du, lift_));
-    return {exponent, unit, hn::Add(hn::BitCast(df, mag), hn::BitCast(df, unit))};
+    exponent = hn::Max(hn::And(mag, hn::Set(du, 0x7F800000U)), hn::Set(du, lowest_));
+    unit = hn::Add(exponent, hn::Set(du, lift_));
+    return hn::Add(hn::BitCast(df, mag), hn::BitCast(df, unit));
   }
 
   std::uint32_t lift_, lowest_, tie_, base_;
@@ -163,28 +163,25 @@ class stochastic_rounder : public rounder_base {
   HWY_INLINE u32_vec codes(f32_vec x, f32_vec factor, u32_vec words) const {
     const u32_tag du;
     const u32_vec y = hn::BitCast(du, hn::Mul(x, factor));
-    const parts p = split(y, words);
-    const u32_vec field = hn::Sub(p.exponent, hn::Set(du, lowest_));
-    return finish_codes(hn::Add(p.steps, hn::ShiftLeftSame(field, man_bits_)), y);
+    u32_vec exponent = y;
+    const u32_vec steps = rounded(y, words, exponent);
+    const u32_vec field = hn::Sub(exponent, hn::Set(du, lowest_));
+    return finish_codes(hn::Add(steps, hn::ShiftLeftSame(field, man_bits_)), y);
   }
 
   HWY_INLINE f32_vec values(f32_vec x, f32_vec factor, f32_vec back, u32_vec words) const {
     const u32_tag du;
     const f32_tag df;
     const u32_vec y = hn::BitCast(du, hn::Mul(x, factor));
-    const parts p = split(y, words);
-    const u32_vec quantum = hn::Sub(p.exponent, hn::Set(du, static_cast<std::uint32_t>(man_bits_)));
-    const f32_vec steps = hn::ConvertTo(df, hn::BitCast(i32_tag(), p.steps));
+    u32_vec exponent = y;
+    const f32_vec steps = hn::ConvertTo(df, hn::BitCast(i32_tag(), rounded(y, words, exponent)));
+    const u32_vec quantum = hn::Sub(exponent, hn::Set(du, static_cast<std::uint32_t>(man_bits_)));
     return finish_values(hn::Mul(steps, hn::BitCast(df, hn::ShiftLeft<23>(quantum))), y, back);
   }
 
  private:
-  struct parts {
-    u32_vec exponent;  ///< field of the number's exponent, not below emin's
-    u32_vec steps;     ///< the number in units of its ulp, rounded
-  };
-
-  HWY_INLINE parts split(u32_vec y, u32_vec words) const {
+  /// |y| in units of its ulp, rounded; exponent: field of its exponent, not below emin's.
+  HWY_INLINE u32_vec rounded(u32_vec y, u32_vec words, u32_vec& exponent) const {
     const u32_tag du;
     const u32_vec mag = hn::And(y, hn::Set(du, 0x7FFFFFFFU));
     const u32_vec field = hn::ShiftRight<23>(mag);
@@ -192,7 +189,7 @@ class stochastic_rounder : public rounder_base {
     // Below 2^-126 everything counts as zero.
     const u32_vec sig =
         hn::IfThenElseZero(hn::Ne(field, hn::Zero(du)), hn::Or(fraction, hn::Set(du, 0x00800000U)));
-    const u32_vec exponent = hn::Max(field, hn::Set(du, lowest_));
+    exponent = hn::Max(field, hn::Set(du, lowest_));
     // sig * 2^-shift with shift at least 16: the fraction is below or above the word's top.
     const u32_vec shift =
         hn::Add(hn::Sub(exponent, field), hn::Set(du, static_cast<std::uint32_t>(23 - man_bits_)));
@@ -207,7 +204,7 @@ class stochastic_rounder : public rounder_base {
     const u32_vec sum = hn::Add(hn::And(delta, mask), random);
     const u32_vec carry = hn::IfThenElseZero(hn::Lt(sum, random), hn::Set(du, 1U));
     // At shift 31 the kept part is 0, as it must be: sig is below 2^24.
-    return {exponent, hn::Add(kept, carry)};
+    return hn::Add(kept, carry);
   }
 
   std::uint32_t lowest_, mask_;
