@@ -58,19 +58,6 @@ struct element_order {
   }
 };
 
-namespace detail {
-
-/// Total order on magnitudes for amax: significands at one exponent need no alignment.
-MXREF_HD constexpr bool magnitude_less(const number& a, const number& b) noexcept {
-  if (a.sig == 0 || b.sig == 0) return a.sig == 0 && b.sig != 0;
-  const int wa = bit_width(a.sig);
-  const int wb = bit_width(b.sig);
-  if (a.exp + wa != b.exp + wb) return a.exp + wa < b.exp + wb;
-  return (a.sig << (64 - wa)) < (b.sig << (64 - wb));
-}
-
-}  // namespace detail
-
 /// What a block holds besides numbers, and its largest finite magnitude.
 struct block_amax {
   number amax{};

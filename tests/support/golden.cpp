@@ -84,9 +84,6 @@ struct waiting {
 /// The modes that wait. Remove a line when its policy is there: a comparison of a mode on this list
 /// is a failure, and so is a line that matches nothing.
 constexpr waiting later[] = {
-    {"blk_*_torchao_*", "RCEIL", "scale rule rceil is not implemented yet"},
-    {"blk_*_torchao_*", "CEIL", "scale rule ceil is not implemented yet"},
-    {"blk_*_torchao_*", "EVEN", "scale rule even is not implemented yet"},
     {"blk_e2m1_ggml_*", "*", "scale rule ggml and its ties toward zero are not implemented yet"},
     {"blk_e2m1_fbgemm_*", "*", "the fbgemm scale rules are not implemented yet"},
     {"blk_e2m1_deepgemm_*", "*",

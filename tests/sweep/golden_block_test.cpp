@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole blocks, tails and packing against every oracle whose scale rule is floor.
+// Whole blocks, tails and packing against every oracle whose scale rule the library has.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -65,12 +65,12 @@ struct quantized {
   std::vector<float> values;
 };
 
-template <class E, class R, class O, class P>
-quantized quantize_all(const std::vector<float>& x, R rounding, O overflow, P on_nan) {
+template <class E, class R, class O, class P, class S = mxref::scale::floor>
+quantized quantize_all(const std::vector<float>& x, R rounding, O overflow, P on_nan, S rule = {}) {
   using block = mxref::mx_block<E, block_size>;
   const index_t rows = static_cast<index_t>(x.size()) / block_size;
-  const auto matrix = mxref::quantize<block>(mxref::view(x.data(), rows, block_size),
-                                             mxref::scale::floor{}, rounding, overflow, on_nan);
+  const auto matrix = mxref::quantize<block>(mxref::view(x.data(), rows, block_size), rule,
+                                             rounding, overflow, on_nan);
   quantized q;
   q.scales.assign(matrix.scales(), matrix.scales() + rows);
   q.codes.assign(matrix.codes(), matrix.codes() + x.size());
@@ -78,8 +78,8 @@ quantized quantize_all(const std::vector<float>& x, R rounding, O overflow, P on
   EXPECT_TRUE(mxref::dequantize(matrix.operand(), mxref::view(q.values.data(), rows, block_size)));
   // The single block must agree with the matrix, in codes and in values.
   for (index_t row = 0; row < rows; ++row) {
-    const auto b = mxref::quantize<block>(&x[static_cast<std::size_t>(row * block_size)],
-                                          mxref::scale::floor{}, rounding, overflow, on_nan);
+    const auto b = mxref::quantize<block>(&x[static_cast<std::size_t>(row * block_size)], rule,
+                                          rounding, overflow, on_nan);
     EXPECT_EQ(b.scale(), matrix.scale(row, 0)) << "block " << row;
     for (int i = 0; i < block_size; ++i) {
       EXPECT_EQ(b.element(i), matrix.element(row, i)) << "block " << row << " element " << i;
@@ -191,26 +191,41 @@ using block_formats =
     testing::Types<mxref::E4M3, mxref::E5M2, mxref::E3M2, mxref::E2M3, mxref::E2M1, mxref::INT8>;
 TYPED_TEST_SUITE(GoldenBlocks, block_formats, golden::format_names);
 
-TYPED_TEST(GoldenBlocks, TorchaoFloor) {
-  if (this->format.family == kind::integer) return;  // torchao has no MXINT8
-  const quantized q = this->poisoned(rounding_mode::nearest_even);
-  golden::comparison scale(this->name + "torchao_scale", "FLOOR");
+template <class E, class S>
+void compare_torchao(const std::string& name, const std::vector<float>& x,
+                     const std::vector<block_facts>& facts, const char* mode, S rule) {
+  const constants& format = of<E>;
+  const quantized q = quantize_all<E>(x, mxref::rounding::nearest_even{},
+                                      mxref::overflow::saturate{}, mxref::nan::poison{}, rule);
+  golden::comparison scale(name + "torchao_scale", mode);
   for (std::size_t b = 0; b < scale.size(); ++b) scale.equal(b, q.scales[b]);
 
   // What its casts make of NaN; the library stores 0 under a NaN scale.
-  const std::string type = this->format.name;
+  const std::string type = format.name;
   const std::uint64_t nan_code = type == "e4m3"   ? 0x7F
                                  : type == "e5m2" ? 0x7E
                                  : type == "e3m2" ? 0x0E
                                  : type == "e2m3" ? 0x0C
                                                   : 0x03;
-  golden::comparison codes(this->name + "torchao_codes", "FLOOR");
+  golden::comparison codes(name + "torchao_codes", mode);
   for (std::size_t i = 0; i < codes.size(); ++i) {
-    if (this->facts[i / block_size].special()) {
+    if (facts[i / block_size].special() || q.scales[i / block_size] == 0xFF) {
       codes.diverges(i, "special_blocks", q.codes[i], 0, nan_code);
     } else {
       codes.equal(i, q.codes[i]);
     }
+  }
+}
+
+TYPED_TEST(GoldenBlocks, Torchao) {
+  if constexpr (!std::is_same_v<TypeParam, mxref::INT8>) {  // torchao has no MXINT8
+    const auto compare = [&](const char* mode, auto rule) {
+      compare_torchao<TypeParam>(this->name, this->x, this->facts, mode, rule);
+    };
+    compare("FLOOR", mxref::scale::floor{});
+    compare("CEIL", mxref::scale::ceil{});
+    compare("EVEN", mxref::scale::even{});
+    compare("RCEIL", mxref::scale::rceil{});
   }
 }
 

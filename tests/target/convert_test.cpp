@@ -103,9 +103,10 @@ TEST_P(QuantizeKernel, EqualsTheCoreForEveryFormatPolicyBlockAndStride) {
         for (int round = 0; round < 6; ++round) {
           simd::convert_policy p = base;
           p.on_nan = static_cast<mxref::nan_mode>(nan);
-          const mxref::quantizer<mxref::scale::floor, mxref::rounding::dynamic,
+          p.scale = static_cast<mxref::scale_rule>(below(r, 4));
+          const mxref::quantizer<mxref::scale::dynamic, mxref::rounding::dynamic,
                                  mxref::overflow::dynamic, mxref::nan::dynamic>
-              q{{}, {p.rounding, p.seed, p.random_bits}, {p.overflow}, {p.on_nan}};
+              q{{p.scale}, {p.rounding, p.seed, p.random_bits}, {p.overflow}, {p.on_nan}};
           const int block = below(r, 2) != 0 ? 32 : 1 + below(r, 70);
           const index_t rows = 1 + below(r, below(r, 2) != 0 ? 5 : 80);
           const index_t cols = below(r, 100);

@@ -149,16 +149,24 @@ status quantize_columns(const kernel_table& kernels, matrix_view<const float> in
 
 /// Policies of the library, which kernels know by name; a user's own take the scalar core.
 template <class T, class... Known>
-inline constexpr bool is_one_of = (std::same_as<T, Known> || ...);
+concept one_of = (std::same_as<T, Known> || ...);
+template <class S>
+concept known_scale =
+    one_of<S, scale::floor, scale::ceil, scale::even, scale::rceil, scale::dynamic>;
+template <class R>
+concept known_rounding =
+    one_of<R, rounding::nearest_even, rounding::nearest_away, rounding::toward_zero, rounding::up,
+           rounding::down, rounding::to_odd, rounding::philox, rounding::dynamic>;
+template <class O>
+concept known_overflow = one_of<O, overflow::saturate, overflow::nonsaturating,
+                                overflow::saturate_full, overflow::dynamic>;
+template <class P>
+concept known_nan = one_of<P, nan::poison, nan::finite, nan::gfloat_inf, nan::dynamic>;
+
 template <class Q>
 inline constexpr bool has_kernel = false;
-template <class S, class R, class O, class P>
-inline constexpr bool has_kernel<quantizer<S, R, O, P>> = is_one_of<S, scale::floor>&&
-    is_one_of<R, rounding::nearest_even, rounding::nearest_away, rounding::toward_zero,
-              rounding::up, rounding::down, rounding::to_odd, rounding::philox, rounding::dynamic>&&
-        is_one_of<O, overflow::saturate, overflow::nonsaturating, overflow::saturate_full,
-                  overflow::dynamic>&&
-            is_one_of<P, nan::poison, nan::finite, nan::gfloat_inf, nan::dynamic>;
+template <known_scale S, known_rounding R, known_overflow O, known_nan P>
+inline constexpr bool has_kernel<quantizer<S, R, O, P>> = true;
 
 /// The run-time names of a quantizer's policies, for numbers in the C order of a matrix.
 template <class... Policies>

@@ -71,9 +71,9 @@ HWY_INLINE std::uint32_t max_magnitude_bits(const float* in, index_t count) {
   return hn::GetLane(hn::MaxOfLanes(du, top));
 }
 
-inline quantizer<scale::floor, rounding::dynamic, overflow::dynamic, nan::dynamic> core_quantizer(
+inline quantizer<scale::dynamic, rounding::dynamic, overflow::dynamic, nan::dynamic> core_quantizer(
     const simd::convert_policy& p) noexcept {
-  return {{}, {p.rounding, p.seed, p.random_bits}, {p.overflow}, {p.on_nan}};
+  return {{p.scale}, {p.rounding, p.seed, p.random_bits}, {p.overflow}, {p.on_nan}};
 }
 
 inline detail::source_order order_of(const simd::convert_policy& p) noexcept {
@@ -108,33 +108,64 @@ class word_source {
 };
 
 inline constexpr std::uint32_t inf_bits = 0x7F800000U;
+inline constexpr std::uint32_t nan_scale = 255;
 
-/// Scales of blocks from the patterns of their amax, a vector of blocks at a time.
-class floor_scales {
+/// Scales of blocks from the patterns of their amax, a vector of blocks at a time; see scale.hpp.
+class scale_finder {
  public:
-  explicit floor_scales(format_desc f) noexcept : emax_(f.emax()) {}
+  scale_finder(format_desc f, scale_rule rule) noexcept
+      : rule_(rule),
+        emax_(f.emax()),
+        half_ulp_(std::uint32_t{1}
+                  << (22 - f.man_bits + (f.code == encoding::twos_complement ? 1 : 0))),
+        reciprocal_(from_number<float>(detail::reciprocal_of_max(f))) {}
 
-  /// Scale codes 127 + s, and the factors 2^-s; anything where amax is NaN or Inf.
+  /// Scale codes, 255 where a rule gives NaN, and the factors 2^-s; anything where amax is NaN or
+  /// Inf.
   HWY_INLINE u32_vec operator()(u32_vec amax, f32_vec& factor) const {
     const u32_tag du;
-    const i32_tag di;
-    const f32_tag df;
-    const auto subnormal = hn::Lt(amax, hn::Set(du, 0x00800000U));
-    const u32_vec lifted = hn::BitCast(du, hn::Mul(hn::BitCast(df, amax), hn::Set(df, 0x1p32F)));
-    const u32_vec normal = hn::IfThenElse(subnormal, lifted, amax);
-    const u32_vec lift = hn::IfThenElseZero(subnormal, hn::Set(du, 32U));
-    const i32_vec exponent = hn::Sub(hn::BitCast(di, hn::ShiftRight<23>(normal)),
-                                     hn::Add(hn::BitCast(di, lift), hn::Set(di, emax_)));
-    // 0 .. 254; an all-zero block has the exponent -32 - emax here.
-    const u32_vec code =
-        hn::BitCast(du, hn::Min(hn::Max(exponent, hn::Zero(di)), hn::Set(di, 254)));
+    const u32_vec code = hn::Min(find(amax), hn::Set(du, 255U));
     const u32_vec field = hn::Sub(hn::Set(du, 254U), code);
-    factor = hn::BitCast(df, hn::Max(hn::ShiftLeft<23>(field), hn::Set(du, 0x00400000U)));
+    factor = hn::BitCast(f32_tag(), hn::Max(hn::ShiftLeft<23>(field), hn::Set(du, 0x00400000U)));
     return code;
   }
 
  private:
+  HWY_INLINE u32_vec find(u32_vec amax) const {
+    const u32_tag du;
+    const i32_tag di;
+    const f32_tag df;
+    if (rule_ == scale_rule::rceil) {
+      const u32_vec d = hn::BitCast(du, hn::Mul(hn::BitCast(df, amax), hn::Set(df, reciprocal_)));
+      // Rounded up to a power of two: codes 0 to 2^-127, half of binary32's subnormals.
+      const u32_vec up = hn::ShiftRight<23>(hn::Add(d, hn::Set(du, 0x007FFFFFU)));
+      const u32_vec low = hn::IfThenElseZero(hn::Gt(d, hn::Set(du, 0x00400000U)), hn::Set(du, 1U));
+      return hn::Min(hn::IfThenElse(hn::Lt(d, hn::Set(du, 0x00800000U)), low, up),
+                     hn::Set(du, 254U));
+    }
+    if (rule_ == scale_rule::even) {
+      const i32_vec field =
+          hn::BitCast(di, hn::ShiftRight<23>(hn::Add(amax, hn::Set(du, half_ulp_))));
+      const u32_vec code =
+          hn::BitCast(du, hn::Max(hn::Sub(field, hn::Set(di, emax_)), hn::Zero(di)));
+      return hn::IfThenElse(hn::Eq(hn::BitCast(du, field), hn::Set(du, 255U)), hn::Set(du, 255U),
+                            code);
+    }
+    const auto subnormal = hn::Lt(amax, hn::Set(du, 0x00800000U));
+    const u32_vec lifted = hn::BitCast(du, hn::Mul(hn::BitCast(df, amax), hn::Set(df, 0x1p32F)));
+    const u32_vec lift = hn::IfThenElseZero(subnormal, hn::Set(du, 32U));
+    u32_vec normal = hn::IfThenElse(subnormal, lifted, amax);
+    if (rule_ == scale_rule::ceil) normal = hn::Add(normal, hn::Set(du, 0x007FFFFFU));
+    const i32_vec exponent = hn::Sub(hn::BitCast(di, hn::ShiftRight<23>(normal)),
+                                     hn::Add(hn::BitCast(di, lift), hn::Set(di, emax_)));
+    // An all-zero block has the exponent -32 - emax here.
+    return hn::BitCast(du, hn::Min(hn::Max(exponent, hn::Zero(di)), hn::Set(di, 254)));
+  }
+
+  scale_rule rule_;
   std::int32_t emax_;
+  std::uint32_t half_ulp_;
+  float reciprocal_;
 };
 
 /// Blocks are taken in runs, so that the steps of a run overlap: all amax, all scales, all codes.
@@ -147,7 +178,7 @@ struct block_run {
   HWY_ALIGN std::uint32_t code[run_blocks];
 };
 
-HWY_INLINE void find_scales(const floor_scales& rule, index_t blocks, block_run& run) {
+HWY_INLINE void find_scales(const scale_finder& rule, index_t blocks, block_run& run) {
   const f32_tag df;
   const u32_tag du;
   for (index_t b = 0; b < blocks; b += static_cast<index_t>(hn::Lanes(du))) {
@@ -160,7 +191,7 @@ HWY_INLINE void find_scales(const floor_scales& rule, index_t blocks, block_run&
 /// One row in runs of blocks: on_block(k, n, b, scale code, factor) for block b, numbers k .. k + n
 /// - 1; on_core(k, n, b) for a block with NaN or Inf, which the scalar core takes.
 template <class Block, class Core>
-HWY_INLINE void for_blocks(const float* in, index_t count, const floor_scales& rule, index_t block,
+HWY_INLINE void for_blocks(const float* in, index_t count, const scale_finder& rule, index_t block,
                            const Block& on_block, const Core& on_core) {
   block_run run;
   for (index_t first = 0; first * block < count; first += run_blocks) {
@@ -175,7 +206,7 @@ HWY_INLINE void for_blocks(const float* in, index_t count, const floor_scales& r
     for (index_t b = 0; b < blocks; ++b) {
       const index_t k = (first + b) * block;
       const index_t n = count - k < block ? count - k : block;
-      if (run.amax[b] >= inf_bits) {
+      if (run.amax[b] >= inf_bits || run.code[b] == nan_scale) {
         on_core(k, n, first + b);
       } else {
         on_block(k, n, first + b, run.code[b], run.factor[b]);
@@ -185,7 +216,7 @@ HWY_INLINE void for_blocks(const float* in, index_t count, const floor_scales& r
 }
 
 template <class Rounder>
-HWY_INLINE void quantize_row_fast(const Rounder& round_to, const floor_scales& rule,
+HWY_INLINE void quantize_row_fast(const Rounder& round_to, const scale_finder& rule,
                                   const float* in, index_t row, index_t count, format_desc f,
                                   int block, const simd::convert_policy& p, std::uint8_t* codes,
                                   std::uint8_t* scales) {
@@ -227,8 +258,12 @@ HWY_INLINE void quantize_row(const encoder<Mode>& to_codes, const float* in, ind
     if (top >= inf_bits) {
       quantize_block(in + k, 1, static_cast<int>(n), f, core_quantizer(p), scale, codes + k);
     } else {
-      scale = scale::floor{}(to_number(binary32_desc, top), f);
-      encode_run(to_codes, in + k, n, scale.to_number().exp, 1, codes + k);
+      scale = core_quantizer(p).scale(to_number(binary32_desc, top), f);
+      if (scale.code == nan_scale) {
+        std::memset(codes + k, 0, static_cast<std::size_t>(n));
+      } else {
+        encode_run(to_codes, in + k, n, scale.to_number().exp, 1, codes + k);
+      }
     }
     scales[k / block] = scale.code;
   }
@@ -255,7 +290,7 @@ inline void quantize_kernel(const float* in, index_t in_stride, index_t rows, in
                             std::uint8_t* codes, index_t code_stride, std::uint8_t* scales,
                             index_t scale_stride) {
   const bool done = with_rounder(f, block, p, p.step == 1, [&](const auto& round_to) HWY_ATTR {
-    const floor_scales rule(f);
+    const scale_finder rule(f, p.scale);
     for (index_t row = 0; row < rows; ++row) {
       quantize_row_fast(round_to, rule, in + row * in_stride, row, count, f, block, p,
                         codes + row * code_stride, scales + row * scale_stride);
@@ -283,7 +318,7 @@ HWY_INLINE f32_vec scale_values(u32_vec code) {
 }
 
 template <class Rounder>
-HWY_INLINE void fake_quantize_row(const Rounder& round_to, const floor_scales& rule,
+HWY_INLINE void fake_quantize_row(const Rounder& round_to, const scale_finder& rule,
                                   const float* in, index_t row, index_t count, format_desc f,
                                   int block, const simd::convert_policy& p, float* out) {
   const f32_tag df;
@@ -315,7 +350,7 @@ inline void fake_quantize_kernel(const float* in, index_t in_stride, index_t row
                                  format_desc f, int block, const simd::convert_policy& p,
                                  float* out, index_t out_stride) {
   const bool done = with_rounder(f, block, p, p.step == 1, [&](const auto& round_to) HWY_ATTR {
-    const floor_scales rule(f);
+    const scale_finder rule(f, p.scale);
     for (index_t row = 0; row < rows; ++row) {
       fake_quantize_row(round_to, rule, in + row * in_stride, row, count, f, block, p,
                         out + row * out_stride);

@@ -27,7 +27,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// on_row(k, x, factor, code) for each row k of a block, done(b, code, special) after its rows.
 template <class Row, class Done>
 HWY_INLINE void for_column_blocks(const float* in, index_t in_stride, index_t depth, index_t block,
-                                  const floor_scales& rule, const Row& on_row, const Done& done) {
+                                  const scale_finder& rule, const Row& on_row, const Done& done) {
   const f32_tag df;
   const u32_tag du;
   const auto lanes = static_cast<index_t>(hn::Lanes(df));
@@ -44,7 +44,8 @@ HWY_INLINE void for_column_blocks(const float* in, index_t in_stride, index_t de
     }
     f32_vec factor;
     const u32_vec code = rule(amax, factor);
-    const bool special = !hn::AllTrue(du, hn::Lt(amax, hn::Set(du, inf_bits)));
+    const bool special = !hn::AllTrue(
+        du, hn::And(hn::Lt(amax, hn::Set(du, inf_bits)), hn::Lt(code, hn::Set(du, nan_scale))));
     for (index_t k = first; k < last && !special; ++k) {
       const f32_vec x = block <= kept_rows ? hn::Load(df, kept + (k - first) * lanes)
                                            : hn::LoadU(df, in + k * in_stride);
@@ -84,7 +85,7 @@ inline void quantize_columns_kernel(const float* in, index_t in_stride, index_t 
   index_t col = 0;
   with_rounder(f, block, p, p.row_step == 1, [&](const auto& round_to) HWY_ATTR {
     word_source<std::decay_t<decltype(round_to)>> words(p);
-    const floor_scales rule(f);
+    const scale_finder rule(f, p.scale);
     HWY_ALIGN std::uint32_t lane_codes[HWY_MAX_BYTES / sizeof(std::uint32_t)] = {};
     for (; col + lanes <= cols; col += lanes) {
       for_column_blocks(
@@ -123,7 +124,7 @@ inline void fake_quantize_columns_kernel(const float* in, index_t in_stride, ind
   index_t col = 0;
   with_rounder(f, block, p, p.row_step == 1, [&](const auto& round_to) HWY_ATTR {
     word_source<std::decay_t<decltype(round_to)>> words(p);
-    const floor_scales rule(f);
+    const scale_finder rule(f, p.scale);
     for (; col + lanes <= cols; col += lanes) {
       for_column_blocks(
           in + col, in_stride, depth, block, rule,

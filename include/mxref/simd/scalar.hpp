@@ -55,8 +55,8 @@ struct scalar_target {
 
  private:
   static auto policies(const convert_policy& p) noexcept {
-    return quantizer<scale::floor, rounding::dynamic, overflow::dynamic, nan::dynamic>{
-        {}, {p.rounding, p.seed, p.random_bits}, {p.overflow}, {p.on_nan}};
+    return quantizer<scale::dynamic, rounding::dynamic, overflow::dynamic, nan::dynamic>{
+        {p.scale}, {p.rounding, p.seed, p.random_bits}, {p.overflow}, {p.on_nan}};
   }
   static mxref::detail::source_order order_of(const convert_policy& p) noexcept {
     return {p.first, p.row_step, p.step};
