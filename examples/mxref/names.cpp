@@ -61,6 +61,11 @@ constexpr named<negative_mode> negative_table[] = {
 
 constexpr named<scale_rule> scale_table[] = {
     {"floor", scale_rule::floor, "OCP MX 6.3: floor(log2 amax) - emax"},
+    {"ceil", scale_rule::ceil, "ceil(log2 amax) - emax (torchao CEIL)"},
+    {"even", scale_rule::even,
+     "floor of amax plus half an element ulp (torchao EVEN, AMD Quark even_round)"},
+    {"rceil", scale_rule::rceil,
+     "amax / largest element, rounded up to a power of two (torchao RCEIL, TransformerEngine)"},
 };
 
 constexpr model_entry model_table[] = {

@@ -19,7 +19,7 @@ namespace {
 using mxref::index_t;
 namespace simd = mxref::simd;
 
-using dynamic_quantizer = mxref::quantizer<mxref::scale::floor, mxref::rounding::dynamic,
+using dynamic_quantizer = mxref::quantizer<mxref::scale::dynamic, mxref::rounding::dynamic,
                                            mxref::overflow::dynamic, mxref::nan::dynamic>;
 
 struct quantize_options {
@@ -33,8 +33,7 @@ struct quantize_options {
 };
 
 dynamic_quantizer quantizer_of(const quantize_options& o) {
-  find_named("scale rule", o.scale, scale_rules());
-  return {{},
+  return {{find_named("scale rule", o.scale, scale_rules())},
           {find_named("rounding", o.rounding, roundings())},
           {find_named("overflow policy", o.overflow, overflows())},
           {find_named("NaN policy", o.nan, nan_policies())}};
@@ -164,7 +163,7 @@ void add_quantize(CLI::App& app) {
   CLI::App* cmd = app.add_subcommand(
       "quantize", "Turn float32 or float64 numbers into MX blocks: element codes and scale codes");
   add_block_options(*cmd, o->block);
-  cmd->add_option("--scale", o->scale, "Scale rule: floor (OCP MX 6.3)")->capture_default_str();
+  cmd->add_option("--scale", o->scale, "Scale rule: floor (OCP MX 6.3) ceil even rceil")->capture_default_str();
   cmd->add_option("--rounding", o->rounding, "nearest-even nearest-away toward-zero up down to-odd")
       ->capture_default_str();
   cmd->add_option("--overflow", o->overflow, "saturate nonsaturating saturate-full")
