@@ -272,6 +272,34 @@ void quantize_blocks(hash& h) {
   }
 }
 
+/// The other scale rules, and stochastic rounding, as numbers of quantized matrices.
+template <class T>
+void fake_quantize_blocks(hash& h, random_bits& random) {
+  constexpr index_t depth = 40;
+  for (int round = 0; round < 40; ++round) {
+    T x[2 * depth];
+    for (T& v : x) v = draw<T>(random, round % 5);
+    for (const format_desc& f : mx_formats) {
+      for (const scale_rule rule :
+           {scale_rule::floor, scale_rule::ceil, scale_rule::even, scale_rule::rceil}) {
+        const rounding_mode mode =
+            round % 2 == 0 ? rounding_mode::stochastic : rounding_mode::nearest_even;
+        const quantizer<scale::dynamic, rounding::dynamic> q{{rule}, {mode, random.next(), 24}};
+        float y[2 * depth] = {};
+        const int axis = round % 3 == 0 ? 0 : -1;
+        h.add(std::uint64_t{
+            fake_quantize(view(x, 2, depth), view(y, 2, depth), f, 16, q, {axis, false}).ok()});
+        for (const float v : y) h.add(v);
+      }
+    }
+  }
+}
+void scales_and_random_bits(hash& h) {
+  random_bits random(8);
+  fake_quantize_blocks<float>(h, random);
+  fake_quantize_blocks<double>(h, random);
+}
+
 // Packed blocks: their bytes, and every value of them.
 template <class E, int B>
 void pack_blocks(hash& h) {
@@ -506,6 +534,7 @@ constexpr part parts[] = {
     {"decode", decode_all},
     {"quantize-float", quantize_blocks<float>},
     {"quantize-double", quantize_blocks<double>},
+    {"scale-rules", scales_and_random_bits},
     {"packed-blocks", pack_all},
     {"matrices", quantize_all_matrices},
     {"binary32", binary32_operations},
