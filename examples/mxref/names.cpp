@@ -124,6 +124,11 @@ void throw_unknown(std::string_view what, std::string_view text,
   if (nearest != known.end() &&
       edit_distance(*nearest, wanted) <= static_cast<int>(nearest->size() + 1) / 2) {
     hint = fmt::format(", did you mean '{}'?", *nearest);
+  } else {
+    const auto part = std::find_if(known.begin(), known.end(), [&](std::string_view name) {
+      return wanted.size() >= 3 && name.find(wanted) != name.npos;
+    });
+    if (part != known.end()) hint = fmt::format(", did you mean '{}'?", *part);
   }
   throw usage_error(
       fmt::format("unknown {} '{}'{} (known: {})", what, text, hint, fmt::join(known, " ")));

@@ -184,6 +184,8 @@ TEST_F(Verify, RefusesProductsThatDoNotFit) {
   expect_refused("verify" + operands("e4m4") + model + d, {"e4m4", "e4m3"});
   expect_refused("verify" + operands() + " --accumulate nvidia-blackwel-tcgen05-mxf8f6f4" + d,
                  {"unknown model", "did you mean 'nvidia-blackwell-tcgen05-mxf8f6f4'?"});
+  expect_refused("verify" + operands() + " --accumulate tcgen05" + d,
+                 {"unknown model", "did you mean 'nvidia-blackwell-tcgen05-mxf8f6f4'?"});
   expect_refused("verify" + operands() + model + " --block 16" + d,
                  {"a_scales", "16 x 8", "16 x 16"});
   expect_refused("verify" + operands() + model + " --out-type f16" + d, {"output", "f16"});
