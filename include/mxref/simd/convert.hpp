@@ -254,7 +254,7 @@ status dequantize_with(const kernel_table& kernels, const operand_view& in, matr
     if (axis != 0 && axis != -1 && axis != 1) return {errc::shape_mismatch};
     if (axis == 0) out = transposed(out);
     if (out.rows != in.rows || out.cols != in.depth) return {errc::shape_mismatch};
-    constexpr index_t piece = 4096;
+    constexpr index_t piece = 1024;
     constexpr index_t beyond_caches = index_t{1} << 23;
     const index_t longest = in.depth < piece ? in.depth : piece;
     detail::row_scratch<float> scratch(e, longest);

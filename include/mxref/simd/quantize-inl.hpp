@@ -83,28 +83,30 @@ inline detail::source_order order_of(const simd::convert_policy& p) noexcept {
 /// Blocks of up to so many numbers have their random words at hand.
 inline constexpr index_t most_words = 256;
 
-/// Random words for a row, a vector at a time.
+/// Random words for a row, a vector at a time; nothing for rounders that need none.
 template <class Rounder>
 class word_source {
  public:
-  explicit word_source(const simd::convert_policy& p) noexcept : seed_(p.seed) {}
+  explicit word_source(const simd::convert_policy&) noexcept {}
+  HWY_INLINE void fill(std::uint64_t, index_t) {}
+  HWY_INLINE u32_vec at(index_t) const { return hn::Zero(u32_tag()); }
+};
+
+template <>
+class word_source<stochastic_rounder> {
+ public:
+  explicit word_source(const simd::convert_policy& p) noexcept : lanes_(p.seed) {}
 
   /// For count numbers from a position on.
   HWY_INLINE void fill(std::uint64_t position, index_t count) {
-    if constexpr (Rounder::needs_words) at_ = fill_words(seed_, position, count, words_);
+    at_ = lanes_.fill(position, count, words_);
   }
-  HWY_INLINE u32_vec at(index_t i) const {
-    if constexpr (Rounder::needs_words) {
-      return hn::LoadU(u32_tag(), words_ + at_ + i);
-    } else {
-      return hn::Zero(u32_tag());
-    }
-  }
+  HWY_INLINE u32_vec at(index_t i) const { return hn::LoadU(u32_tag(), words_ + at_ + i); }
 
  private:
-  std::uint64_t seed_;
+  philox_lanes lanes_;
   index_t at_ = 0;
-  HWY_ALIGN std::uint32_t words_[Rounder::needs_words ? most_words + HWY_MAX_BYTES : 1];
+  HWY_ALIGN std::uint32_t words_[most_words + HWY_MAX_BYTES];
 };
 
 inline constexpr std::uint32_t inf_bits = 0x7F800000U;

@@ -90,8 +90,6 @@ class rounder_base {
 /// zero of the same sign.
 class nearest_rounder : public rounder_base {
  public:
-  static constexpr bool needs_words = false;
-
   static bool takes(format_desc f, const simd::convert_policy& p) noexcept {
     return takes_format(f, p) &&
            (p.rounding == rounding_mode::nearest_even || p.rounding == rounding_mode::nearest_away);
@@ -148,8 +146,6 @@ class nearest_rounder : public rounder_base {
 /// rounds away.
 class stochastic_rounder : public rounder_base {
  public:
-  static constexpr bool needs_words = true;
-
   static bool takes(format_desc f, const simd::convert_policy& p) noexcept {
     return takes_format(f, p) && p.rounding == rounding_mode::stochastic;
   }
@@ -211,60 +207,75 @@ class stochastic_rounder : public rounder_base {
   int man_bits_;
 };
 
-/// Words first .. first + count - 1 of a seed, see philox_word, somewhere in out: their place is
-/// returned. Room: count + 3, filled up to a multiple of two vectors.
-inline index_t fill_words(std::uint64_t seed, std::uint64_t first, index_t count,
-                          std::uint32_t* HWY_RESTRICT out) {
-  const std::uint64_t counter = first / 4;
-  const auto offset = static_cast<index_t>(first % 4);
-#if HWY_TARGET == HWY_SCALAR
-  for (index_t i = 0; i < offset + count; ++i) {
-    out[i] = philox_word(seed, 4 * counter + static_cast<std::uint64_t>(i));
-  }
-#else
-  // A counter in each 64-bit lane, of which the multiplications read the low half: what other
-  // operations leave in the high halves does not matter.
-  const u32_tag du;
-  const hn::Repartition<std::uint64_t, u32_tag> dw;
-  const auto lanes = static_cast<index_t>(hn::Lanes(dw));
-  // The order of counters that makes the interleaving at the end put words in order.
-  HWY_ALIGN std::uint64_t order[HWY_MAX_BYTES / sizeof(std::uint64_t)];
-  for (index_t i = 0; i < lanes; ++i) {
-    order[i] = static_cast<std::uint64_t>(i % 2 == 0 ? i / 2 : lanes / 2 + i / 2);
-  }
-  const auto in_order = hn::Load(dw, order);
-  const auto m0 = hn::Set(du, philox_constants::multiplier0);
-  const auto m1 = hn::Set(du, philox_constants::multiplier1);
-  for (index_t done = 0; done < offset + count; done += 4 * lanes) {
-    const auto base = counter + static_cast<std::uint64_t>(done / 4);
-    auto x0 = hn::Add(in_order, hn::Set(dw, base));
-    auto x1 = hn::ShiftRight<32>(x0);
-    auto x2 = hn::Zero(dw);
-    auto x3 = hn::Zero(dw);
+/// Random words of a seed on lanes, see philox_word. A counter in each 64-bit lane, of which the
+/// multiplications read the low half: what other operations leave in the high halves does not
+/// matter.
+class philox_lanes {
+ public:
+  explicit philox_lanes(std::uint64_t seed) noexcept : seed_(seed) {
     auto key0 = static_cast<std::uint32_t>(seed);
     auto key1 = static_cast<std::uint32_t>(seed >> 32);
-    for (int round_number = 0; round_number < philox_constants::rounds; ++round_number) {
-      const auto p0 = hn::MulEven(hn::BitCast(du, x0), m0);
-      const auto p1 = hn::MulEven(hn::BitCast(du, x2), m1);
-      x0 = hn::Xor(hn::Xor(hn::ShiftRight<32>(p1), x1), hn::Set(dw, std::uint64_t{key0}));
-      x1 = p1;
-      x2 = hn::Xor(hn::Xor(hn::ShiftRight<32>(p0), x3), hn::Set(dw, std::uint64_t{key1}));
-      x3 = p0;
+    for (int i = 0; i < philox_constants::rounds; ++i) {
+      keys_[2 * i] = key0;
+      keys_[2 * i + 1] = key1;
       key0 += philox_constants::key_step0;
       key1 += philox_constants::key_step1;
     }
-    const auto pair = [&](auto low, auto high) HWY_ATTR {
-      return hn::BitCast(
-          dw, hn::OddEven(hn::BitCast(du, hn::ShiftLeft<32>(high)), hn::BitCast(du, low)));
-    };
-    const auto p01 = pair(x0, x1);
-    const auto p23 = pair(x2, x3);
-    hn::StoreU(hn::BitCast(du, hn::InterleaveLower(dw, p01, p23)), du, out + done);
-    hn::StoreU(hn::BitCast(du, hn::InterleaveUpper(dw, p01, p23)), du, out + done + 2 * lanes);
+    // The order of counters that makes the interleaving at the end put words in order.
+    const auto lanes = static_cast<index_t>(hn::Lanes(hn::ScalableTag<std::uint64_t>()));
+    for (index_t i = 0; i < lanes; ++i) {
+      order_[i] = static_cast<std::uint64_t>(i % 2 == 0 ? i / 2 : lanes / 2 + i / 2);
+    }
   }
+
+  /// Words first .. first + count - 1, somewhere in out: their place is returned. Room: count + 3,
+  /// filled up to a multiple of two vectors.
+  HWY_INLINE index_t fill(std::uint64_t first, index_t count,
+                          std::uint32_t* HWY_RESTRICT out) const {
+    const std::uint64_t counter = first / 4;
+    const auto offset = static_cast<index_t>(first % 4);
+#if HWY_TARGET == HWY_SCALAR
+    for (index_t i = 0; i < offset + count; ++i) {
+      out[i] = philox_word(seed_, 4 * counter + static_cast<std::uint64_t>(i));
+    }
+#else
+    const u32_tag du;
+    const hn::Repartition<std::uint64_t, u32_tag> dw;
+    const auto lanes = static_cast<index_t>(hn::Lanes(dw));
+    const auto m0 = hn::Set(du, philox_constants::multiplier0);
+    const auto m1 = hn::Set(du, philox_constants::multiplier1);
+    for (index_t done = 0; done < offset + count; done += 4 * lanes) {
+      const auto base = counter + static_cast<std::uint64_t>(done / 4);
+      auto x0 = hn::Add(hn::Load(dw, order_), hn::Set(dw, base));
+      auto x1 = hn::ShiftRight<32>(x0);
+      auto x2 = hn::Zero(dw);
+      auto x3 = hn::Zero(dw);
+      for (int i = 0; i < 2 * philox_constants::rounds; i += 2) {
+        const auto p0 = hn::MulEven(hn::BitCast(du, x0), m0);
+        const auto p1 = hn::MulEven(hn::BitCast(du, x2), m1);
+        x0 = hn::Xor3(hn::ShiftRight<32>(p1), x1, hn::Set(dw, keys_[i]));
+        x1 = p1;
+        x2 = hn::Xor3(hn::ShiftRight<32>(p0), x3, hn::Set(dw, keys_[i + 1]));
+        x3 = p0;
+      }
+      const auto pair = [&](auto low, auto high) HWY_ATTR {
+        return hn::BitCast(
+            dw, hn::OddEven(hn::BitCast(du, hn::ShiftLeft<32>(high)), hn::BitCast(du, low)));
+      };
+      const auto p01 = pair(x0, x1);
+      const auto p23 = pair(x2, x3);
+      hn::StoreU(hn::BitCast(du, hn::InterleaveLower(dw, p01, p23)), du, out + done);
+      hn::StoreU(hn::BitCast(du, hn::InterleaveUpper(dw, p01, p23)), du, out + done + 2 * lanes);
+    }
 #endif
-  return offset;
-}
+    return offset;
+  }
+
+ private:
+  std::uint64_t seed_;
+  std::uint64_t keys_[2 * philox_constants::rounds];
+  HWY_ALIGN std::uint64_t order_[HWY_MAX_BYTES / sizeof(std::uint64_t)];
+};
 
 }  // namespace HWY_NAMESPACE
 MXREF_END_NAMESPACE
