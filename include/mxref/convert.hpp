@@ -30,6 +30,19 @@ struct number {
   MXREF_HD constexpr bool is_zero() const noexcept { return is_finite() && sig == 0; }
 };
 
+namespace detail {
+
+/// |a| < |b| for finite numbers: significands at one exponent need no alignment.
+MXREF_HD constexpr bool magnitude_less(const number& a, const number& b) noexcept {
+  if (a.sig == 0 || b.sig == 0) return a.sig == 0 && b.sig != 0;
+  const int wa = bit_width(a.sig);
+  const int wb = bit_width(b.sig);
+  if (a.exp + wa != b.exp + wb) return a.exp + wa < b.exp + wb;
+  return (a.sig << (64 - wa)) < (b.sig << (64 - wb));
+}
+
+}  // namespace detail
+
 /// binary32 and binary64 as formats, for the two native types.
 inline constexpr format_desc binary32_desc{8, 23, 127, specials::ieee};
 inline constexpr format_desc binary64_desc{11, 52, 1023, specials::ieee};

@@ -36,6 +36,28 @@ static_assert(decode(E5M2{1}) == 0x1p-16F && decode(E4M3{1}) == 0x1p-9F);
 static_assert(decode(E3M2{1}) == 0x1p-4F && decode(E2M3{1}) == 0x1p-3F);
 static_assert(decode(E2M1{1}) == 0.5F && decode(INT8{1}) == 0x1p-6F);
 
+// The 8-bit types of others. "fnuz" (finite, NaN at the code of -0, unsigned zero) is what AMD's
+// CDNA3 and Graphcore use; the IEEE-style ones and E4M3B11FNUZ are those of ml_dtypes and LLVM.
+
+/// exp 4, man 3, bias 8; NaN 0x80, no -0; largest 240.
+using E4M3FNUZ = element<format_desc{4, 3, 8, specials::nan_for_minus0}>;
+/// exp 5, man 2, bias 16; NaN 0x80, no -0; largest 57344.
+using E5M2FNUZ = element<format_desc{5, 2, 16, specials::nan_for_minus0}>;
+/// exp 4, man 3, bias 11; NaN 0x80, no -0; largest 30.
+using E4M3B11FNUZ = element<format_desc{4, 3, 11, specials::nan_for_minus0}>;
+/// exp 4, man 3, bias 7; Inf 0x78, NaN above it; largest 240.
+using E4M3IEEE = element<format_desc{4, 3, 7, specials::ieee}>;
+/// exp 3, man 4, bias 3; Inf 0x70, NaN above it; largest 15.5.
+using E3M4 = element<format_desc{3, 4, 3, specials::ieee}>;
+
+static_assert(E4M3FNUZ::desc.max_magnitude() == 0x7F && decode(E4M3FNUZ{0x7F}) == 240.0F);
+static_assert(E5M2FNUZ::desc.max_magnitude() == 0x7F && decode(E5M2FNUZ{0x7F}) == 57344.0F);
+static_assert(E4M3B11FNUZ::desc.max_magnitude() == 0x7F && decode(E4M3B11FNUZ{0x7F}) == 30.0F);
+static_assert(E4M3IEEE::desc.max_magnitude() == 0x77 && decode(E4M3IEEE{0x77}) == 240.0F);
+static_assert(E3M4::desc.max_magnitude() == 0x6F && decode(E3M4{0x6F}) == 15.5F);
+static_assert(E4M3FNUZ{0x80}.to_number().is_nan() && E4M3IEEE{0x78}.to_number().is_inf());
+static_assert(E3M4{0x70}.to_number().is_inf() && decode(E4M3FNUZ{1}) == 0x1p-10F);
+
 // Scale types.
 
 /// The shared scale of MX (5.4.1): 2^(code - 127), NaN 0xFF; no sign, no zero, no Inf.

@@ -24,15 +24,6 @@ enum class scale_rule { floor, ceil, even, rceil };
 
 namespace detail {
 
-/// Total order on magnitudes for amax: significands at one exponent need no alignment.
-MXREF_HD constexpr bool magnitude_less(const number& a, const number& b) noexcept {
-  if (a.sig == 0 || b.sig == 0) return a.sig == 0 && b.sig != 0;
-  const int wa = bit_width(a.sig);
-  const int wb = bit_width(b.sig);
-  if (a.exp + wa != b.exp + wb) return a.exp + wa < b.exp + wb;
-  return (a.sig << (64 - wa)) < (b.sig << (64 - wb));
-}
-
 /// floor(log2 x) of a finite number that is not zero.
 MXREF_HD constexpr int floor_log2(const number& x) noexcept { return x.exp + bit_width(x.sig) - 1; }
 

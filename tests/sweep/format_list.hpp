@@ -14,13 +14,6 @@
 
 namespace sweep {
 
-// Written out here, independent of any alias that the library offers.
-using e4m3fnuz = mxref::element<mxref::format_desc{4, 3, 8, mxref::specials::nan_for_minus0}>;
-using e5m2fnuz = mxref::element<mxref::format_desc{5, 2, 16, mxref::specials::nan_for_minus0}>;
-using e4m3b11fnuz = mxref::element<mxref::format_desc{4, 3, 11, mxref::specials::nan_for_minus0}>;
-using e4m3ieee = mxref::element<mxref::format_desc{4, 3, 7, mxref::specials::ieee}>;
-using e3m4 = mxref::element<mxref::format_desc{3, 4, 3, mxref::specials::ieee}>;
-
 template <class E>
 struct oracle_id_of;
 template <oracle::format_id I>
@@ -36,11 +29,11 @@ template <> struct oracle_id_of<mxref::E2M1> : is_oracle_id<oracle::format_id::e
 template <> struct oracle_id_of<mxref::INT8> : is_oracle_id<oracle::format_id::int8> {};
 template <> struct oracle_id_of<mxref::E8M0> : is_oracle_id<oracle::format_id::e8m0> {};
 template <> struct oracle_id_of<mxref::UE4M3> : is_oracle_id<oracle::format_id::ue4m3> {};
-template <> struct oracle_id_of<e4m3fnuz> : is_oracle_id<oracle::format_id::e4m3fnuz> {};
-template <> struct oracle_id_of<e5m2fnuz> : is_oracle_id<oracle::format_id::e5m2fnuz> {};
-template <> struct oracle_id_of<e4m3b11fnuz> : is_oracle_id<oracle::format_id::e4m3b11fnuz> {};
-template <> struct oracle_id_of<e4m3ieee> : is_oracle_id<oracle::format_id::e4m3ieee> {};
-template <> struct oracle_id_of<e3m4> : is_oracle_id<oracle::format_id::e3m4> {};
+template <> struct oracle_id_of<mxref::E4M3FNUZ> : is_oracle_id<oracle::format_id::e4m3fnuz> {};
+template <> struct oracle_id_of<mxref::E5M2FNUZ> : is_oracle_id<oracle::format_id::e5m2fnuz> {};
+template <> struct oracle_id_of<mxref::E4M3B11FNUZ> : is_oracle_id<oracle::format_id::e4m3b11fnuz> {};
+template <> struct oracle_id_of<mxref::E4M3IEEE> : is_oracle_id<oracle::format_id::e4m3ieee> {};
+template <> struct oracle_id_of<mxref::E3M4> : is_oracle_id<oracle::format_id::e3m4> {};
 template <> struct oracle_id_of<mxref::bfloat16> : is_oracle_id<oracle::format_id::bf16> {};
 template <> struct oracle_id_of<mxref::binary16> : is_oracle_id<oracle::format_id::f16> {};
 template <> struct oracle_id_of<mxref::TF32> : is_oracle_id<oracle::format_id::tf32> {};
@@ -55,12 +48,13 @@ const oracle::format& oracle_of() {
 /// Formats narrower than binary32: every binary32 threshold is known.
 using narrow_formats =
     testing::Types<mxref::E5M2, mxref::E4M3, mxref::E3M2, mxref::E2M3, mxref::E2M1, mxref::INT8,
-                   mxref::E8M0, mxref::UE4M3, e4m3fnuz, e5m2fnuz, e4m3b11fnuz, e4m3ieee, e3m4,
-                   mxref::bfloat16, mxref::binary16, mxref::TF32>;
+                   mxref::E8M0, mxref::UE4M3, mxref::E4M3FNUZ, mxref::E5M2FNUZ, mxref::E4M3B11FNUZ,
+                   mxref::E4M3IEEE, mxref::E3M4, mxref::bfloat16, mxref::binary16, mxref::TF32>;
 using all_formats =
     testing::Types<mxref::E5M2, mxref::E4M3, mxref::E3M2, mxref::E2M3, mxref::E2M1, mxref::INT8,
-                   mxref::E8M0, mxref::UE4M3, e4m3fnuz, e5m2fnuz, e4m3b11fnuz, e4m3ieee, e3m4,
-                   mxref::bfloat16, mxref::binary16, mxref::TF32, mxref::binary32>;
+                   mxref::E8M0, mxref::UE4M3, mxref::E4M3FNUZ, mxref::E5M2FNUZ, mxref::E4M3B11FNUZ,
+                   mxref::E4M3IEEE, mxref::E3M4, mxref::bfloat16, mxref::binary16, mxref::TF32,
+                   mxref::binary32>;
 
 /// Names of typed tests: EncodeSweep/E4M3.
 struct format_names {

@@ -13,11 +13,11 @@
 
 namespace golden {
 
-using E4M3FNUZ = mxref::element<mxref::format_desc{4, 3, 8, mxref::specials::nan_for_minus0}>;
-using E5M2FNUZ = mxref::element<mxref::format_desc{5, 2, 16, mxref::specials::nan_for_minus0}>;
-using E4M3B11FNUZ = mxref::element<mxref::format_desc{4, 3, 11, mxref::specials::nan_for_minus0}>;
-using E4M3IEEE = mxref::element<mxref::format_desc{4, 3, 7, mxref::specials::ieee}>;
-using E3M4 = mxref::element<mxref::format_desc{3, 4, 3, mxref::specials::ieee}>;
+using mxref::E3M4;
+using mxref::E4M3B11FNUZ;
+using mxref::E4M3FNUZ;
+using mxref::E4M3IEEE;
+using mxref::E5M2FNUZ;
 
 enum class kind { ocp_nan, ieee, finite_only, fnuz, integer };
 

@@ -115,15 +115,15 @@ TEST(PublishedCases, DirectedModesDoNotOverflowInward) {
 TEST(PublishedCases, FnuzAndIeeeOverflowThresholds) {
   const rounding::nearest_even rne;
   const overflow::nonsaturating nosat;
-  EXPECT_EQ(encode_all<sweep::e4m3fnuz>({247.99998F, 248, infinity, -infinity}, rne, nosat),
+  EXPECT_EQ(encode_all<mxref::E4M3FNUZ>({247.99998F, 248, infinity, -infinity}, rne, nosat),
             (codes{0x7F, 0x80, 0x80, 0x80}));
-  EXPECT_EQ(encode_all<sweep::e5m2fnuz>({61439.996F, 61440, infinity}, rne, nosat),
+  EXPECT_EQ(encode_all<mxref::E5M2FNUZ>({61439.996F, 61440, infinity}, rne, nosat),
             (codes{0x7F, 0x80, 0x80}));
-  EXPECT_EQ(encode_all<sweep::e4m3ieee>({247.99998F, 248, -infinity}, rne, nosat),
+  EXPECT_EQ(encode_all<mxref::E4M3IEEE>({247.99998F, 248, -infinity}, rne, nosat),
             (codes{0x77, 0x78, 0xF8}));
-  EXPECT_EQ(encode_all<sweep::e3m4>({15.749999F, 15.75F, -16}, rne, nosat),
+  EXPECT_EQ(encode_all<mxref::E3M4>({15.749999F, 15.75F, -16}, rne, nosat),
             (codes{0x6F, 0x70, 0xF0}));
-  EXPECT_EQ(encode_all<sweep::e4m3fnuz>({-0.0F, -0x1p-20F, 248, -infinity, quiet_nan}),
+  EXPECT_EQ(encode_all<mxref::E4M3FNUZ>({-0.0F, -0x1p-20F, 248, -infinity, quiet_nan}),
             (codes{0, 0, 0x7F, 0xFF, 0x80}));
 }
 
