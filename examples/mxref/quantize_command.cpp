@@ -163,7 +163,8 @@ void add_quantize(CLI::App& app) {
   CLI::App* cmd = app.add_subcommand(
       "quantize", "Turn float32 or float64 numbers into MX blocks: element codes and scale codes");
   add_block_options(*cmd, o->block);
-  cmd->add_option("--scale", o->scale, "Scale rule: floor (OCP MX 6.3) ceil even rceil")->capture_default_str();
+  cmd->add_option("--scale", o->scale, "Scale rule: floor (OCP MX 6.3) ceil even rceil")
+      ->capture_default_str();
   cmd->add_option("--rounding", o->rounding, "nearest-even nearest-away toward-zero up down to-odd")
       ->capture_default_str();
   cmd->add_option("--overflow", o->overflow, "saturate nonsaturating saturate-full")

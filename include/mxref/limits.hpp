@@ -12,8 +12,9 @@
 #include "mxref/format.hpp"
 
 /// As for the built-in types, but that functions which a format has no value for (infinity of E4M3)
-/// give what encode gives for it. min() is the smallest normal number.
-/// Checked: tests/sweep/limits_test.cpp, by enumeration and against float.
+/// give what encode gives for it. min() is the smallest normal number. (Parentheses: some users
+/// have macros min and max.) Checked: tests/sweep/limits_test.cpp, by enumeration and against
+/// float.
 template <mxref::format_desc D>
 class std::numeric_limits<mxref::element<D>> {
   using type = mxref::element<D>;
@@ -60,13 +61,13 @@ class std::numeric_limits<mxref::element<D>> {
   static constexpr int min_exponent10 = -powers_of_ten(1 / value(smallest_normal()));
   static constexpr int max_exponent10 = powers_of_ten(value(D.max_magnitude()));
 
-  static constexpr type min() noexcept { return {static_cast<code_type>(smallest_normal())}; }
+  static constexpr type(min)() noexcept { return {static_cast<code_type>(smallest_normal())}; }
   static constexpr type denorm_min() noexcept {
     return {static_cast<code_type>(D.code == mxref::encoding::exponent_only ? 0 : 1)};
   }
-  static constexpr type max() noexcept { return {static_cast<code_type>(D.max_magnitude())}; }
+  static constexpr type(max)() noexcept { return {static_cast<code_type>(D.max_magnitude())}; }
   static constexpr type lowest() noexcept {
-    if (!D.has_sign()) return D.code == mxref::encoding::exponent_only ? min() : type{};
+    if (!D.has_sign()) return D.code == mxref::encoding::exponent_only ? (min)() : type{};
     const std::uint64_t low = is_fixed_point ? D.sign_code() : D.sign_code() | D.max_magnitude();
     return {static_cast<code_type>(low)};
   }

@@ -18,6 +18,7 @@ if [ "$package" != none ]; then
 fi
 mkdir -p "$(dirname "$program")"
 rm -f "$program"
-# shellcheck disable=SC2086  # a list of flags
-"$@" $flags -o "$program"
+# pkg-config writes words for a shell, with the spaces of paths escaped.
+eval "set -- \"\$@\" $flags"
+"$@" -o "$program"
 exec "$program"
