@@ -272,7 +272,7 @@ class philox_lanes {
   }
 
  private:
-  std::uint64_t seed_;
+  [[maybe_unused]] std::uint64_t seed_;  // where there are no lanes
   std::uint64_t keys_[2 * philox_constants::rounds];
   HWY_ALIGN std::uint64_t order_[HWY_MAX_BYTES / sizeof(std::uint64_t)];
 };
