@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products on every target, with any number of threads, equal the scalar GEMM bit for bit.
+#include <cmath>
+
 #include "target_fixture.hpp"
 
 #include "mxref/simd/thread_pool.hpp"
@@ -36,7 +38,7 @@ operand make_operand(generator& r, format_desc f, index_t rows, index_t depth, i
   }
   o.codes.resize(static_cast<std::size_t>(rows * v.row_bytes + depth * v.col_bytes + 5));
   const int offset = below(r, 4);  // unaligned
-  const float unit = static_cast<float>(1 << std::min(f.emax(), 6));
+  const float unit = std::ldexp(1.0F, std::min(f.emax(), 6));
   for (index_t row = 0; row < rows; ++row) {
     for (index_t k = 0; k < depth; ++k) {
       std::uint32_t code = 0;
