@@ -1,91 +1,108 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scalar GEMM: K = 32 dot steps per second and core, for each policy and some format pairs.
-#include <cstdio>
-#include <cstdlib>
+// Products: the scalar core, every policy on the vector kernels, and two threads against one.
 #include <string>
+#include <utility>
 
 #include "bench.hpp"
 #include "mxref/mxref.hpp"
+#include "mxref/simd/thread_pool.hpp"
+#include "operands.hpp"
 
 namespace {
 
+using bench::operand;
 using mxref::index_t;
 
-constexpr index_t rows = 64;
-constexpr index_t depth = 1024;
+constexpr std::pair<const char*, const char*> pairs[] = {
+    {"e4m3", "e4m3"}, {"e5m2", "e5m2"}, {"e2m1", "e4m3"}, {"e2m1", "e2m1"}, {"int8", "int8"}};
 
-template <class Block>
-mxref::mx_matrix<typename Block::element_type, 32> operand(std::uint32_t seed) {
-  const auto x = bench::normal_data(static_cast<std::size_t>(rows * depth), seed);
-  return mxref::quantize<Block>(mxref::view(x.data(), rows, depth));
+/// A dot product of the exact policy, once more: in binary64, in which these products are exact.
+void check_exact(const operand& a, const operand& b, float d) {
+  const mxref::operand_view& x = a;
+  const mxref::operand_view& y = b;
+  double sum = 0;
+  for (index_t k = 0; k < x.depth; ++k) {
+    sum += mxref::from_number<double>(mxref::operand_number(x, 0, k)) *
+           mxref::from_number<double>(mxref::operand_number(y, 0, k));
+  }
+  if (static_cast<float>(sum) != d) bench::fail("the exact policy is not exact");
 }
 
-/// A wrong result must not be timed: the last output is compared with the same dot product taken
-/// alone, and for the exact policy with a sum in binary64, in which these products are exact.
-template <class Policy, class A, class B>
-void check(const A& a, const B& b, const std::vector<float>& d) {
-  float alone = 0;
-  auto last_a = a.operand();
-  auto last_b = b.operand();
-  for (auto* v : {&last_a, &last_b}) {
-    v->codes = static_cast<const std::uint8_t*>(v->codes) + (rows - 1) * v->row_bytes;
-    v->scales += (rows - 1) * v->scale_row_bytes;
-    v->rows = 1;
-  }
-  bool ok = mxref::gemm(last_a, last_b, mxref::view(&alone, 1, 1), Policy{}).ok() &&
-            mxref::bit_cast<std::uint32_t>(alone) == mxref::bit_cast<std::uint32_t>(d.back());
-  if (std::string(Policy::name) == "exact") {
-    double sum = 0;
-    for (index_t k = 0; k < depth; ++k) {
-      sum += a.template value<double>(rows - 1, k) * b.template value<double>(rows - 1, k);
-    }
-    ok = ok && static_cast<float>(sum) == alone;
-  }
-  if (!ok) {
-    std::fprintf(stderr, "bench_gemm: wrong result, nothing timed\n");
-    std::exit(1);
-  }
+/// Dot steps of K = 32 per second.
+template <class Policy>
+void scalar_gemm(benchmark::State& state, const char* format_a, const char* format_b) {
+  constexpr index_t rows = 64;
+  constexpr index_t depth = 1024;
+  const operand a(format_a, rows, depth, 1);
+  const operand b(format_b, rows, depth, 2);
+  std::vector<float> d(bench::size_of(rows, rows));
+  const auto product = [&] {
+    static_cast<void>(mxref::gemm(a, b, mxref::view(d.data(), rows, rows), Policy{}));
+  };
+  product();
+  bench::check_product(a, b, d, Policy{});
+  if constexpr (std::same_as<Policy, mxref::accumulate::exact>) check_exact(a, b, d[0]);
+  bench::alone(state, 1, static_cast<double>(rows * rows * depth / 32), product);
 }
 
-template <class Policy, class BlockA, class BlockB>
-void scalar_gemm(benchmark::State& state) {
-  const auto a = operand<BlockA>(1);
-  const auto b = operand<BlockB>(2);
-  std::vector<float> d(static_cast<std::size_t>(rows * rows));
-  const auto out = mxref::view(d.data(), rows, rows);
-  if (!mxref::gemm(a, b, out, Policy{})) state.SkipWithError("gemm refused");
-  check<Policy>(a, b, d);
-  for (auto _ : state) {
-    static_cast<void>(mxref::gemm(a, b, out, Policy{}));
-    benchmark::DoNotOptimize(d.data());
-  }
-  state.counters["steps/s"] = benchmark::Counter(static_cast<double>(rows * rows * depth / 32),
-                                                 benchmark::Counter::kIsIterationInvariantRate);
+/// Operations per second, packing included.
+template <class Policy>
+void fast_gemm(benchmark::State& state, const char* format_a, const char* format_b, index_t n) {
+  const operand a(format_a, n, n, 1);
+  const operand b(format_b, n, n, 2);
+  std::vector<float> d(bench::size_of(n, n));
+  const auto product = [&] {
+    static_cast<void>(bench::fast::gemm(a, b, mxref::view(d.data(), n, n), Policy{}));
+  };
+  product();
+  bench::check_product(a, b, d, Policy{});
+  bench::alone(state, 1, bench::operations(n, n, n), product);
+}
+
+/// Two threads, in turn with one.
+template <class Policy>
+void two_threads(benchmark::State& state, const char* format_a, const char* format_b, index_t n) {
+  const operand a(format_a, n, n, 1);
+  const operand b(format_b, n, n, 2);
+  std::vector<float> d(bench::size_of(n, n));
+  const auto out = mxref::view(d.data(), n, n);
+  const mxref::simd::threads pool(2);
+  const auto both = [&] { static_cast<void>(bench::fast::gemm(a, b, out, Policy{}, pool)); };
+  const auto one = [&] { static_cast<void>(bench::fast::gemm(a, b, out, Policy{})); };
+  both();
+  bench::check_product(a, b, d, Policy{});
+  const double work = bench::operations(n, n, n);
+  bench::against(state, 2, work, both, work, one);
 }
 
 template <class Policy>
-void add(const char* name) {
-  using namespace mxref;
-  const std::string prefix = std::string("scalar/") + name;
-  benchmark::RegisterBenchmark((prefix + "/e4m3_e4m3").c_str(),
-                               scalar_gemm<Policy, mxfp8_e4m3, mxfp8_e4m3>);
-  benchmark::RegisterBenchmark((prefix + "/e5m2_e5m2").c_str(),
-                               scalar_gemm<Policy, mxfp8_e5m2, mxfp8_e5m2>);
-  benchmark::RegisterBenchmark((prefix + "/e2m1_e4m3").c_str(),
-                               scalar_gemm<Policy, mxfp4, mxfp8_e4m3>);
+void add() {
+  const auto named = [](const char* kind, const char* a, const char* b, const std::string& size) {
+    return std::string(kind) + "/" + Policy::name + "/" + a + "_" + b + size;
+  };
+  for (const auto& [a, b] : pairs) {
+    if (!bench::accepts(Policy{}, a, b)) continue;
+    bench::add(named("scalar", a, b, ""),
+               [a = a, b = b](benchmark::State& s) { scalar_gemm<Policy>(s, a, b); });
+    for (const index_t n : {64, 1024}) {
+      bench::add(named("fast", a, b, "/" + std::to_string(n)),
+                 [a = a, b = b, n](benchmark::State& s) { fast_gemm<Policy>(s, a, b, n); });
+    }
+  }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  add<mxref::accumulate::nvidia_blackwell_tcgen05_mxf8f6f4>("nvidia-blackwell-tcgen05-mxf8f6f4");
-  add<mxref::accumulate::exact>("exact");
-  add<mxref::accumulate::block_exact_fp32>("block-exact-fp32");
-  add<mxref::accumulate::block_fused_fp32>("block-fused-fp32");
-  add<mxref::accumulate::fp32_chain>("fp32-chain");
-  bench::describe_run("scalar");
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-  benchmark::RunSpecifiedBenchmarks();
-  return 0;
+  using namespace mxref::accumulate;
+  add<fp32_chain>();
+  add<block_exact_fp32>();
+  add<block_fused_fp32>();
+  add<exact>();
+  add<nvidia_blackwell_tcgen05_mxf8f6f4>();
+  for (const index_t n : {512, 1024, 2048, 4096}) {
+    bench::add("two_threads/fp32-chain/e4m3_e4m3/" + std::to_string(n),
+               [n](benchmark::State& s) { two_threads<fp32_chain>(s, "e4m3", "e4m3", n); });
+  }
+  return bench::run(argc, argv);
 }
