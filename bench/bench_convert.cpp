@@ -70,13 +70,22 @@ void add_against_copy(const std::string& where, const conversion& c, const named
   });
 }
 
-/// INT8 is measured against the loop to E4M3: no library has one to INT8.
+/// Our loop over scalar conversions.
 converter scalar_loop(const std::string& format) {
   if (format == "e5m2") return bench::convert_all<mxref::E5M2::desc>;
   if (format == "e3m2") return bench::convert_all<mxref::E3M2::desc>;
   if (format == "e2m3") return bench::convert_all<mxref::E2M3::desc>;
   if (format == "e2m1") return bench::convert_all<mxref::E2M1::desc>;
   return bench::convert_all<mxref::E4M3::desc>;
+}
+
+/// The yardstick of quantization: ml_dtypes where it was compiled in, else our loop. INT8 is
+/// measured against E4M3, as there is no such loop to INT8.
+converter yardstick(const std::string& format) {
+  for (const bench::library& l : bench::libraries()) {
+    if (l.name == std::string("ml_dtypes")) return l.find(format == "int8" ? "e4m3" : format);
+  }
+  return scalar_loop(format);
 }
 
 /// The conversions of scalar libraries, against our loop.
@@ -98,13 +107,13 @@ void add_library(const std::string& library, const named_format& f, converter th
 
 void add_in_cache(const named_format& f) {
   for (const bench::quantizations& q : bench::all_quantizations()) {
-    add_against(q.rows, f, scalar_loop(f.name));
+    add_against(q.rows, f, yardstick(f.name));
     add_against(q.columns, f, q.rows);
     add_against(q.columns_in_order, f, q.rows);
     add_against(q.fake_rows, f, q.rows);
     add_against(q.fake_columns, f, q.columns);
   }
-  add_against(bench::encode(), f, scalar_loop(f.name));
+  add_against(bench::encode(), f, yardstick(f.name));
   add_against_copy("cache/", bench::decode(), f, element_bytes, cache_rows, cache_cols);
   add_against_copy("cache/", bench::dequantize(), f, block_bytes, cache_rows, cache_cols);
 }

@@ -75,6 +75,16 @@ void two_threads(benchmark::State& state, const char* format_a, const char* form
   bench::against(state, 2, work, both, work, one);
 }
 
+/// Two threads without memory, in turn with one: what the machine grants at that moment.
+void two_threads_in_registers(benchmark::State& state) {
+  const mxref::simd::threads pool(2);
+  const auto burst = [](index_t, index_t) { bench::fma_burst(); };
+  const double work = 2 * bench::fma_burst();
+  bench::against(
+      state, 2, work, [&] { pool.run(2, burst); }, work,
+      [&] { mxref::simd::serial{}.run(2, burst); });
+}
+
 template <class Policy>
 void add() {
   const auto named = [](const char* kind, const char* a, const char* b, const std::string& size) {
@@ -100,6 +110,7 @@ int main(int argc, char** argv) {
   add<block_fused_fp32>();
   add<exact>();
   add<nvidia_blackwell_tcgen05_mxf8f6f4>();
+  bench::add("two_threads/registers", two_threads_in_registers);
   for (const index_t n : {512, 1024, 2048, 4096}) {
     bench::add("two_threads/fp32-chain/e4m3_e4m3/" + std::to_string(n),
                [n](benchmark::State& s) { two_threads<fp32_chain>(s, "e4m3", "e4m3", n); });

@@ -4,8 +4,11 @@
 
 namespace bench {
 
-/// Binary32 multiply-adds of one thread in registers, 10^9 operations (two each) per second: the
-/// best of a few short runs.
+/// Does binary32 multiply-adds in registers, some tenths of a millisecond; returns how many
+/// operations (two each).
+double fma_burst();
+
+/// 10^9 such operations per second of one thread: the best of a few bursts.
 double fma_gflops();
 
 }  // namespace bench

@@ -30,6 +30,7 @@ libhwy-dev            -                     1.0.3 Highway: vector kernels
 libgtest-dev          -                     1.12  GoogleTest: sweeps over all formats
 catch2                -                     2.13  Catch2: the conformance suite, clause by clause
 libbenchmark-dev      -                     1.7   Google Benchmark: the benchmarks are compiled
+libdnnl-dev           -                     2.6   oneDNN: the benchmark against it is compiled
 libgmp-dev            -                     6.2   GMP: independent exact arithmetic to test against
 libmpfr-dev           -                     4.2   MPFR: independent rounding to test against
 librandom123-dev      -                     1.14  Random123: random words to test against
