@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "array.hpp"
 #include "fma_rate.hpp"
 #include "mxref/simd/dispatch.hpp"
 #include "mxref/simd/scalar.hpp"
@@ -70,8 +71,8 @@ inline int run(int argc, char** argv) {
 }
 
 /// Roughly normal numbers (a sum of four uniform ones), the same in every run.
-inline std::vector<float> normal_data(std::size_t count, std::uint32_t seed) {
-  std::vector<float> x(count);
+inline array<float> normal_data(std::size_t count, std::uint32_t seed) {
+  array<float> x(count);
   std::uint32_t state = seed;
   for (float& v : x) {
     std::int32_t sum = 0;

@@ -94,7 +94,7 @@ void add_library(const std::string& library, const named_format& f, converter th
     conversion_data d(f.format, cache_rows, cache_cols);
     const converter ours = scalar_loop(f.name);
     bench::check_conversion(bench::encode(), d);
-    const std::vector<std::uint8_t> codes = d.codes;
+    const bench::array<std::uint8_t> codes = d.codes;
     for (const converter c : {ours, theirs}) {
       c(d.in, d.codes);
       if (d.codes != codes) bench::fail("wrong codes: " + library);

@@ -46,7 +46,7 @@ void add_chain(std::vector<counted_case>& cases, const std::string& kind) {
   cases.push_back({"fp32-chain/" + kind, static_cast<double>(n * n * n), [=] {
                      auto a = std::make_shared<bench::operand>(kind, n, n, 1);
                      auto b = std::make_shared<bench::operand>(kind, n, n, 2);
-                     auto d = std::make_shared<std::vector<float>>(bench::size_of(n, n));
+                     auto d = std::make_shared<bench::array<float>>(bench::size_of(n, n));
                      return [=] {
                        static_cast<void>(bench::fast::gemm(*a, *b, mxref::view(d->data(), n, n),
                                                            mxref::accumulate::fp32_chain{}));

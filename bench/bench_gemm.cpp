@@ -35,7 +35,7 @@ void scalar_gemm(benchmark::State& state, const char* format_a, const char* form
   constexpr index_t depth = 1024;
   const operand a(format_a, rows, depth, 1);
   const operand b(format_b, rows, depth, 2);
-  std::vector<float> d(bench::size_of(rows, rows));
+  bench::array<float> d(bench::size_of(rows, rows));
   const auto product = [&] {
     static_cast<void>(mxref::gemm(a, b, mxref::view(d.data(), rows, rows), Policy{}));
   };
@@ -50,7 +50,7 @@ template <class Policy>
 void fast_gemm(benchmark::State& state, const char* format_a, const char* format_b, index_t n) {
   const operand a(format_a, n, n, 1);
   const operand b(format_b, n, n, 2);
-  std::vector<float> d(bench::size_of(n, n));
+  bench::array<float> d(bench::size_of(n, n));
   const auto product = [&] {
     static_cast<void>(bench::fast::gemm(a, b, mxref::view(d.data(), n, n), Policy{}));
   };
@@ -64,7 +64,7 @@ template <class Policy>
 void two_threads(benchmark::State& state, const char* format_a, const char* format_b, index_t n) {
   const operand a(format_a, n, n, 1);
   const operand b(format_b, n, n, 2);
-  std::vector<float> d(bench::size_of(n, n));
+  bench::array<float> d(bench::size_of(n, n));
   const auto out = mxref::view(d.data(), n, n);
   const mxref::simd::threads pool(2);
   const auto both = [&] { static_cast<void>(bench::fast::gemm(a, b, out, Policy{}, pool)); };

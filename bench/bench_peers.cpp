@@ -56,9 +56,9 @@ class yardstick {
 
  private:
   index_t n_;
-  std::vector<float> a_;
-  std::vector<float> b_;
-  std::vector<float> c_;
+  bench::array<float> a_;
+  bench::array<float> b_;
+  bench::array<float> c_;
 };
 
 template <class Policy>
@@ -66,7 +66,7 @@ void against_onednn(benchmark::State& state, const char* kind_a, const char* kin
                     int threads) {
   const operand a(kind_a, n, n, 1);
   const operand b(kind_b, n, n, 2);
-  std::vector<float> d(bench::size_of(n, n));
+  bench::array<float> d(bench::size_of(n, n));
   const mxref::simd::threads pool(threads);
   const auto product = [&] {
     static_cast<void>(bench::fast::gemm(a, b, mxref::view(d.data(), n, n), Policy{}, pool));

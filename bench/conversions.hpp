@@ -27,7 +27,7 @@ struct conversion_data {
         out(in.size()),
         codes(in.size()),
         scales(in.size() / 32) {
-    const std::vector<float> some = normal_data(std::min(in.size(), period), 1);
+    const array<float> some = normal_data(std::min(in.size(), period), 1);
     for (std::size_t i = 0; i < in.size(); i += some.size()) {
       std::copy(some.begin(), some.end(), in.begin() + static_cast<std::ptrdiff_t>(i));
     }
@@ -64,10 +64,10 @@ struct conversion_data {
   mxref::format_desc format;
   index_t rows;
   index_t cols;
-  std::vector<float> in;
-  std::vector<float> out;
-  std::vector<std::uint8_t> codes;
-  std::vector<std::uint8_t> scales;
+  array<float> in;
+  array<float> out;
+  array<std::uint8_t> codes;
+  array<std::uint8_t> scales;
 };
 
 /// One conversion on the vector kernels and on the scalar core.

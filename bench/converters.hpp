@@ -7,10 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "array.hpp"
+
 namespace bench {
 
 /// Converts all numbers to codes, nearest even.
-using converter = void (*)(const std::vector<float>& in, std::vector<std::uint8_t>& out);
+using converter = void (*)(const array<float>& in, array<std::uint8_t>& out);
 
 /// Null where the library lacks the format.
 converter ml_dtypes_converter(const std::string& format);

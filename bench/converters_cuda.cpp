@@ -11,7 +11,7 @@ namespace bench {
 namespace {
 
 template <auto Convert>
-void convert(const std::vector<float>& in, std::vector<std::uint8_t>& out) {
+void convert(const array<float>& in, array<std::uint8_t>& out) {
   for (std::size_t i = 0; i < in.size(); ++i) out[i] = Convert(in[i]);
 }
 

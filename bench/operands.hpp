@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "bench.hpp"
 #include "mxref/mxref.hpp"
@@ -78,9 +77,9 @@ class operand {
         {format, 32, codes_.data(), view_.depth, scales_.data(), blocks}, mxref::quantizer<>{}));
   }
 
-  std::vector<float> numbers_;
-  std::vector<std::uint8_t> codes_;
-  std::vector<std::uint8_t> scales_;
+  array<float> numbers_;
+  array<std::uint8_t> codes_;
+  array<std::uint8_t> scales_;
   mxref::operand_view view_;
 };
 
@@ -94,7 +93,7 @@ inline mxref::operand_view one_row(mxref::operand_view v, index_t row) {
 /// Compares outputs, the corners among them, with the same dot products from the scalar core.
 template <class Policy>
 void check_product(const mxref::operand_view& a, const mxref::operand_view& b,
-                   const std::vector<float>& d, Policy policy) {
+                   const array<float>& d, Policy policy) {
   constexpr index_t samples = 16;
   for (index_t s = 0; s < samples; ++s) {
     const index_t row = s * (a.rows - 1) / (samples - 1);

@@ -6,8 +6,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
+#include "array.hpp"
 #include "mxref/format.hpp"
 
 namespace bench {
@@ -54,7 +54,7 @@ std::uint8_t convert_one(float x) {
 }
 
 template <mxref::format_desc F>
-void convert_all(const std::vector<float>& in, std::vector<std::uint8_t>& out) {
+void convert_all(const array<float>& in, array<std::uint8_t>& out) {
   for (std::size_t i = 0; i < in.size(); ++i) out[i] = convert_one<F>(in[i]);
 }
 
