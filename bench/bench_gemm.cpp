@@ -78,11 +78,12 @@ void two_threads(benchmark::State& state, const char* format_a, const char* form
 /// Two threads without memory, in turn with one: what the machine grants at that moment.
 void two_threads_in_registers(benchmark::State& state) {
   const mxref::simd::threads pool(2);
+  constexpr index_t bursts = 64;
   const auto burst = [](index_t, index_t) { bench::fma_burst(); };
-  const double work = 2 * bench::fma_burst();
+  const double work = static_cast<double>(bursts) * bench::fma_burst();
   bench::against(
-      state, 2, work, [&] { pool.run(2, burst); }, work,
-      [&] { mxref::simd::serial{}.run(2, burst); });
+      state, 2, work, [&] { pool.run(bursts, burst); }, work,
+      [&] { mxref::simd::serial{}.run(bursts, burst); });
 }
 
 template <class Policy>
