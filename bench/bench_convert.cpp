@@ -146,5 +146,7 @@ int main(int argc, char** argv) {
       if (const converter c = l.find(f.name)) add_library(l.name, f, c);
     }
   }
+  const bool theirs = yardstick("e4m3") != scalar_loop("e4m3");
+  benchmark::AddCustomContext("scalar_loop", theirs ? "ml_dtypes" : "ours");
   return bench::run(argc, argv);
 }

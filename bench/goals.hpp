@@ -46,7 +46,7 @@ inline constexpr goal goals[] = {
      quantity::ratio, 1.8, 1.95},
     {"fp32-chain, two threads", "bench_gemm", "two_threads/fp32-chain/", quantity::ratio, 1.8,
      1.95},
-    {"quantize, FP8 FP6 FP4, x ml_dtypes", "bench_convert",
+    {"quantize, FP8 FP6 FP4, x scalar loop", "bench_convert",
      "cache/quantize_rows/floor_(even|away)/e[0-9]m[0-9]/", quantity::ratio, 35, 70},
     {"quantize, FP8 FP6 FP4, 10^9/s", "bench_convert",
      "cache/quantize_rows/floor_(even|away)/e[0-9]m[0-9]/", quantity::rate, 3.25, 6.5},
