@@ -121,7 +121,10 @@ quantizations quantizations_of(const std::string& rules, Q q) {
 inline std::vector<quantizations> all_quantizations() {
   using namespace mxref;
   return {quantizations_of("floor_even", quantizer<scale::floor, rounding::nearest_even>{}),
-          quantizations_of("floor_away", quantizer<scale::floor, rounding::nearest_away>{})};
+          quantizations_of("floor_away", quantizer<scale::floor, rounding::nearest_away>{}),
+          quantizations_of("even_even", quantizer<scale::even, rounding::nearest_even>{}),
+          quantizations_of("rceil_even", quantizer<scale::rceil, rounding::nearest_even>{}),
+          quantizations_of("floor_philox", quantizer<scale::floor, rounding::philox>{})};
 }
 
 inline conversion encode() {

@@ -299,7 +299,27 @@ inline void apply_scales_kernel(float* out, index_t count, const float* factors,
   }
 }
 
-/// Whole blocks of codes and one code of a power of two each, in one pass where that is possible.
+/// Whole blocks of codes in bytes and their factors, in one pass where that is possible.
+template <class Decode>
+HWY_INLINE void decode_blocks_as(const std::uint8_t* codes, index_t count, format_desc f,
+                                 const float* factors, int block, float* out) {
+  const f32_tag df;
+  const auto lanes = static_cast<index_t>(hn::Lanes(df));
+  const Decode to_floats(f);
+  for (index_t k = 0; k < count; k += block, ++factors) {
+    const index_t n = count - k < block ? count - k : block;
+    const f32_vec factor = hn::Set(df, *factors);
+    index_t i = 0;
+    for (; i + lanes <= n; i += lanes) {
+      const f32_vec x = to_floats(load_codes<1>(codes + k + i));
+      hn::StoreU(canonical(hn::Mul(x, factor)), df, out + k + i);
+    }
+    if (i == n) continue;
+    decode_kernel(codes + k + i, n - i, f, out + k + i);
+    apply_scales_kernel(out + k + i, n - i, factors, block, 0);
+  }
+}
+
 inline void decode_blocks_kernel(const std::uint8_t* codes, index_t count, format_desc f,
                                  const float* factors, int block, float* out) {
 #if MXREF_DECODE_BY_HALF
@@ -323,8 +343,15 @@ inline void decode_blocks_kernel(const std::uint8_t* codes, index_t count, forma
     return;
   }
 #endif
-  decode_kernel(codes, count, f, out);
-  apply_scales_kernel(out, count, factors, block, 0);
+  switch (f.code) {
+    case encoding::twos_complement:
+      return decode_blocks_as<decode_twos_complement>(codes, count, f, factors, block, out);
+    case encoding::exponent_only:
+      return decode_blocks_as<decode_exponent>(codes, count, f, factors, block, out);
+    case encoding::sign_magnitude:
+    case encoding::unsigned_value:
+      return decode_blocks_as<decode_floating>(codes, count, f, factors, block, out);
+  }
 }
 
 inline void stream_kernel(const float* in, index_t count, float* out) {

@@ -158,9 +158,10 @@ HWY_INLINE void store_codes(u32_vec codes, int bytes, void* out, index_t at) {
 
 /// Encodes count numbers; a tail goes through a buffer, so nothing beyond count is touched.
 template <rounding_mode Mode>
-HWY_INLINE void encode_run(const encoder<Mode>& to_codes, const float* in, index_t count,
+HWY_INLINE void encode_run(const encoder<Mode>& rounder, const float* in, index_t count,
                            std::int32_t scale_exp, int bytes, void* out) {
   const f32_tag df;
+  const encoder<Mode> to_codes = rounder;  // a copy that stores of codes cannot reach
   const auto lanes = static_cast<index_t>(hn::Lanes(df));
   index_t i = 0;
   for (; i + lanes <= count; i += lanes) {

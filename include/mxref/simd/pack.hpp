@@ -108,8 +108,8 @@ class run_decoder {
   }
 
   void factors(const std::uint8_t* codes, index_t stride, index_t count) noexcept {
-    for (index_t i = 0; i < count; ++i) factor_codes_[i] = codes[i * stride];
-    decode(factor_codes_.data(), count, view_.scale_format, factors_.data());
+    for (index_t i = 0; stride != 1 && i < count; ++i) factor_codes_[i] = codes[i * stride];
+    decode(stride == 1 ? codes : factor_codes_.data(), count, view_.scale_format, factors_.data());
   }
 
   void decode(const std::uint8_t* codes, index_t count, format_desc f, float* out) const noexcept {

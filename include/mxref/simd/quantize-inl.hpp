@@ -172,7 +172,6 @@ class scale_finder {
 
 /// Blocks are taken in runs, so that the steps of a run overlap: all amax, all scales, all codes.
 inline constexpr index_t run_blocks = 64;
-inline constexpr index_t ahead = 1024;  ///< numbers that are asked of memory early
 
 struct block_run {
   HWY_ALIGN std::uint32_t amax[run_blocks];
@@ -201,13 +200,15 @@ HWY_INLINE void for_blocks(const float* in, index_t count, const scale_finder& r
     const index_t blocks = wanted < run_blocks ? wanted : run_blocks;
     for (index_t b = 0; b < blocks; ++b) {
       const index_t k = (first + b) * block;
-      if (count - k > ahead) simd::prefetch(in + k + ahead, 4 * block);
       run.amax[b] = max_magnitude_bits(in + k, count - k < block ? count - k : block);
     }
     find_scales(rule, blocks, run);
     for (index_t b = 0; b < blocks; ++b) {
       const index_t k = (first + b) * block;
       const index_t n = count - k < block ? count - k : block;
+      // While this run is encoded, the next one comes from memory.
+      const index_t next = k + run_blocks * block;
+      if (next < count) simd::prefetch(in + next, 4 * block);
       if (run.amax[b] >= inf_bits || run.code[b] == nan_scale) {
         on_core(k, n, first + b);
       } else {
@@ -218,11 +219,13 @@ HWY_INLINE void for_blocks(const float* in, index_t count, const scale_finder& r
 }
 
 template <class Rounder>
-HWY_INLINE void quantize_row_fast(const Rounder& round_to, const scale_finder& rule,
-                                  const float* in, index_t row, index_t count, format_desc f,
-                                  int block, const simd::convert_policy& p, std::uint8_t* codes,
+HWY_INLINE void quantize_row_fast(const Rounder& rounder, const scale_finder& rule, const float* in,
+                                  index_t row, index_t count, format_desc f, int block,
+                                  const simd::convert_policy& p, std::uint8_t* codes,
                                   std::uint8_t* scales) {
   const f32_tag df;
+  const Rounder round_to =
+      rounder;  // a copy that stores of codes cannot reach: bytes alias everything
   word_source<Rounder> words(p);
   for_blocks(
       in, count, rule, block,
@@ -320,10 +323,12 @@ HWY_INLINE f32_vec scale_values(u32_vec code) {
 }
 
 template <class Rounder>
-HWY_INLINE void fake_quantize_row(const Rounder& round_to, const scale_finder& rule,
-                                  const float* in, index_t row, index_t count, format_desc f,
-                                  int block, const simd::convert_policy& p, float* out) {
+HWY_INLINE void fake_quantize_row(const Rounder& rounder, const scale_finder& rule, const float* in,
+                                  index_t row, index_t count, format_desc f, int block,
+                                  const simd::convert_policy& p, float* out) {
   const f32_tag df;
+  const Rounder round_to =
+      rounder;  // a copy that stores of codes cannot reach: bytes alias everything
   word_source<Rounder> words(p);
   for_blocks(
       in, count, rule, block,

@@ -83,8 +83,8 @@ inline void quantize_columns_kernel(const float* in, index_t in_stride, index_t 
     detail::quantize_rows(part.in, to, core_quantizer(p), part.order);
   };
   index_t col = 0;
-  with_rounder(f, block, p, p.row_step == 1, [&](const auto& round_to) HWY_ATTR {
-    word_source<std::decay_t<decltype(round_to)>> words(p);
+  with_rounder(f, block, p, p.row_step == 1, [&](auto round_to) HWY_ATTR {
+    word_source<decltype(round_to)> words(p);
     const scale_finder rule(f, p.scale);
     HWY_ALIGN std::uint32_t lane_codes[HWY_MAX_BYTES / sizeof(std::uint32_t)] = {};
     for (; col + lanes <= cols; col += lanes) {
@@ -122,8 +122,8 @@ inline void fake_quantize_columns_kernel(const float* in, index_t in_stride, ind
     detail::fake_quantize_rows(part.in, to, f, block, core_quantizer(p), part.order);
   };
   index_t col = 0;
-  with_rounder(f, block, p, p.row_step == 1, [&](const auto& round_to) HWY_ATTR {
-    word_source<std::decay_t<decltype(round_to)>> words(p);
+  with_rounder(f, block, p, p.row_step == 1, [&](auto round_to) HWY_ATTR {
+    word_source<decltype(round_to)> words(p);
     const scale_finder rule(f, p.scale);
     for (; col + lanes <= cols; col += lanes) {
       for_column_blocks(
