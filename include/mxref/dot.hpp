@@ -5,6 +5,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <type_traits>
 
 #include "mxref/accumulate.hpp"
 #include "mxref/bits.hpp"
@@ -17,12 +18,36 @@ MXREF_BEGIN_NAMESPACE
 
 namespace detail {
 
-template <class P, int N>
-inline constexpr bool takes_block_in_one_step = P::step_length(N) == N;
+template <class P, element_format A, element_format B, int N, element_format SA, element_format SB>
+inline constexpr bool takes_operands = P{}.check({A::desc, SA::desc, N}, {B::desc, SB::desc, N},
+                                                 binary32_desc) == errc::ok;
 
 template <class P, element_format A, element_format B, int N, element_format SA, element_format SB>
-inline constexpr bool takes_operands = P::check({A::desc, SA::desc, N}, {B::desc, SB::desc, N},
-                                                binary32_desc) == errc::ok;
+constexpr bool takes_block_in_one_step() noexcept {
+  if constexpr (requires(P p, operand_kind k) { p.resolve(k, k, binary32_desc); }) {
+    const unit_choice c =
+        P{}.resolve({A::desc, SA::desc, N}, {B::desc, SB::desc, N}, binary32_desc);
+    return c ? c.unit.step_length(N) >= N : c.code != errc::block_mismatch;
+  } else {
+    return P{}.step_length(N) >= N;
+  }
+}
+
+/// The policy that takes the steps: for a model of hardware, the unit that it is for the operands.
+template <class P, element_format A, element_format B, int N, element_format SA, element_format SB>
+MXREF_HD constexpr auto policy_for_dot(const P& p) noexcept {
+  if constexpr (requires(operand_kind k) { p.resolve(k, k, binary32_desc); }) {
+    if constexpr (std::is_empty_v<P>) {
+      constexpr unit_choice c =
+          P{}.resolve({A::desc, SA::desc, N}, {B::desc, SB::desc, N}, binary32_desc);
+      return c.unit;
+    } else {
+      return p.resolve({A::desc, SA::desc, N}, {B::desc, SB::desc, N}, binary32_desc).unit;
+    }
+  } else {
+    return p;
+  }
+}
 
 }  // namespace detail
 
@@ -30,15 +55,19 @@ inline constexpr bool takes_operands = P::check({A::desc, SA::desc, N}, {B::desc
 /// the block in one step. Checked: tests/spec/mx_6_dot_spec.cpp
 template <class P = accumulate::exact, element_format A, element_format B, int N, element_format SA,
           element_format SB>
-MXREF_HD constexpr float dot(const mx_block<A, N, SA>& a, const mx_block<B, N, SB>& b, P p = {},
-                             float c = 0.0F) noexcept {
-  static_assert(detail::takes_block_in_one_step<P, N>,
+MXREF_HD constexpr float dot(const mx_block<A, N, SA>& a, const mx_block<B, N, SB>& b,
+                             P policy = {}, float c = 0.0F) noexcept {
+  static_assert(!std::same_as<P, accumulate::matrix_unit>,
+                "the parameters of the unit must be a part of its type: derive one that sets them");
+  static_assert(detail::takes_block_in_one_step<P, A, B, N, SA, SB>(),
                 "the accumulation policy does not take a block of this size in one step");
   static_assert(detail::takes_operands<P, A, B, N, SA, SB>,
                 "the accumulation policy does not take these formats or this block size");
-  typename P::state state{};
+  const auto p = detail::policy_for_dot<P, A, B, N, SA, SB>(policy);
+  using step_policy = std::remove_const_t<decltype(p)>;
+  typename step_policy::state state{};
   p.start(state, to_number(c));
-  if constexpr (std::same_as<typename P::operand, term>) {
+  if constexpr (std::same_as<typename step_policy::operand, term>) {
     term ta[N];
     term tb[N];
     const term sa = to_term(a.scale().to_number());
@@ -51,8 +80,13 @@ MXREF_HD constexpr float dot(const mx_block<A, N, SA>& a, const mx_block<B, N, S
       special_a |= ta[i].is_special();
       special_b |= tb[i].is_special();
     }
-    p.step(state, {ta, &sa, N, N, detail::desc_of<A>::get().man_bits, special_a},
-           {tb, &sb, N, N, detail::desc_of<B>::get().man_bits, special_b});
+    constexpr format_desc fa = detail::desc_of<A>::get();
+    constexpr format_desc fb = detail::desc_of<B>::get();
+    p.step(state,
+           {ta, &sa, N, N, fa.man_bits, special_a, detail::desc_of<SA>::get().man_bits,
+            fa.quantum_exp()},
+           {tb, &sb, N, N, fb.man_bits, special_b, detail::desc_of<SB>::get().man_bits,
+            fb.quantum_exp()});
   } else {
     std::uint32_t va[N];
     std::uint32_t vb[N];

@@ -69,6 +69,17 @@ static_assert(E8M0::desc.total_bits() == 8 && E8M0::desc.nan_code() == 0xFF);
 static_assert(decode<double>(E8M0{0}) == 0x1p-127 && decode(E8M0{254}) == 0x1p127F);
 static_assert(UE4M3::desc.total_bits() == 7 && UE4M3::desc.nan_code() == 0x7F);
 
+// The 8-bit types of AMD's CDNA3 (ISA guide of the MI300, FP8 and BF8): one zero, one NaN 0x80.
+
+/// exp 4, man 3, bias 8; largest 240.
+using E4M3FNUZ = element<format_desc{4, 3, 8, specials::nan_for_minus0}>;
+/// exp 5, man 2, bias 16; largest 57344.
+using E5M2FNUZ = element<format_desc{5, 2, 16, specials::nan_for_minus0}>;
+
+static_assert(decode(E4M3FNUZ{0x7F}) == 240.0F && decode(E4M3FNUZ{1}) == 0x1p-10F);
+static_assert(decode(E5M2FNUZ{0x7F}) == 57344.0F && decode(E5M2FNUZ{1}) == 0x1p-17F);
+static_assert(E4M3FNUZ::desc.nan_code() == 0x80 && E5M2FNUZ::desc.nan_code() == 0x80);
+
 // Inputs and outputs of matrix units.
 
 using bfloat16 = element<format_desc{8, 7, 127, specials::ieee}>;

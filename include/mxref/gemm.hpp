@@ -19,9 +19,10 @@
 
 MXREF_BEGIN_NAMESPACE
 
+/// A policy that takes steps by itself.
 template <class P>
-concept accumulation_policy = requires(const P p, typename P::state s, number c, format_desc out,
-                                       operand_kind kind) {
+concept step_policy = requires(const P p, typename P::state s, number c, format_desc out,
+                               operand_kind kind) {
   requires std::same_as<typename P::operand, term> ||
       std::same_as<typename P::operand, std::uint32_t>;
   { p.step_length(32) } -> std::same_as<int>;
@@ -29,6 +30,16 @@ concept accumulation_policy = requires(const P p, typename P::state s, number c,
   p.start(s, c);
   { p.finish(s, out) } -> std::same_as<std::uint32_t>;
 };
+
+/// A model of hardware: its table says which unit it is for given operands.
+template <class P>
+concept hardware_model = requires(const P p, format_desc out, operand_kind kind) {
+  { p.resolve(kind, kind, out) } -> std::same_as<unit_choice>;
+  { p.check(kind, kind, out) } -> std::same_as<errc>;
+};
+
+template <class P>
+concept accumulation_policy = step_policy<P> || hardware_model<P>;
 
 /// Where codes of an output format go: M x N containers of the format's code_type.
 struct output_view {
@@ -125,6 +136,8 @@ class decoded_rows {
       c.block = scale_block();
       c.man_bits = view_.format.man_bits;
       c.special = special_[slot * step_count() + i];
+      c.scale_man_bits = view_.scaled() ? view_.scale_format.man_bits : 0;
+      c.quantum_exp = view_.format.quantum_exp();
       return c;
     } else {
       return values;
@@ -204,7 +217,7 @@ inline std::uint32_t apply_epilogue(const gemm_options& o, std::uint32_t acc, co
 }
 
 /// One output of a product whose rows are decoded: row slot_a of A, slot_b of B.
-template <accumulation_policy P>
+template <step_policy P>
 std::uint32_t compute_output(const P& p, const decoded_rows<typename P::operand>& rows_a,
                              index_t slot_a, const decoded_rows<typename P::operand>& rows_b,
                              index_t slot_b, const number* c, const gemm_options& o,
@@ -228,6 +241,38 @@ inline int step_block(const operand_view& a, const operand_view& b,
   return a.scaled() ? a.block : b.scaled() ? b.block : o.block;
 }
 
+/// The policy that takes the steps of a product that check_gemm has accepted.
+template <accumulation_policy P>
+auto policy_of_steps(const operand_view& a, const operand_view& b, const output_view& d, const P& p,
+                     const gemm_options& o) noexcept {
+  if constexpr (hardware_model<P>) {
+    return p.resolve(kind_of(a), kind_of(b), o.epilogue ? binary32_desc : d.format).unit;
+  } else {
+    return p;
+  }
+}
+
+template <step_policy P>
+status run_gemm(const operand_view& a, const operand_view& b, const output_view& d, const P& p,
+                const gemm_options& options) noexcept {
+  const int step = p.step_length(step_block(a, b, options));
+  decoded_rows<typename P::operand> rows_a(a, step);
+  decoded_rows<typename P::operand> rows_b(b, step);
+  if (!rows_a.allocate(1) || !rows_b.allocate(b.rows)) return {errc::out_of_memory};
+  for (index_t n = 0; n < b.rows; ++n) rows_b.decode(n, n);
+  const bool has_c = options.c.rows != 0;
+  for (index_t m = 0; m < a.rows; ++m) {
+    rows_a.decode(m, 0);
+    for (index_t n = 0; n < b.rows; ++n) {
+      number c{};
+      if (has_c) c = operand_number(options.c, m, n);
+      d.store(m, n,
+              compute_output(p, rows_a, 0, rows_b, n, has_c ? &c : nullptr, options, d.format));
+    }
+  }
+  return {};
+}
+
 }  // namespace detail
 
 /// D[m][n] = C[m][n] + sum over k of A[m][k] * B[n][k], by the accumulation policy P.
@@ -239,28 +284,12 @@ inline int step_block(const operand_view& a, const operand_view& b,
 /// Errors:  shape_mismatch, block_mismatch, unsupported_format, unsupported_output,
 ///          out_of_memory (decoded copies of B and of one row of A); d is untouched then.
 /// Source:  OCP MX 6.1, 6.2 (which leave order and precision to P); C is added first.
-/// Checked: tests/sweep/gemm_test.cpp, tests/sweep/golden_tcgen05_test.cpp
+/// Checked: tests/sweep/gemm_test.cpp, tests/sweep/golden_units_test.cpp
 template <accumulation_policy P = accumulate::exact>
 status gemm(const operand_view& a, const operand_view& b, const output_view& d, P p = {},
             const gemm_options& options = {}) noexcept {
   if (const status s = detail::check_gemm(a, b, d, p, options); !s) return s;
-  const int step = p.step_length(detail::step_block(a, b, options));
-  detail::decoded_rows<typename P::operand> rows_a(a, step);
-  detail::decoded_rows<typename P::operand> rows_b(b, step);
-  if (!rows_a.allocate(1) || !rows_b.allocate(b.rows)) return {errc::out_of_memory};
-  for (index_t n = 0; n < b.rows; ++n) rows_b.decode(n, n);
-  const bool has_c = options.c.rows != 0;
-  for (index_t m = 0; m < a.rows; ++m) {
-    rows_a.decode(m, 0);
-    for (index_t n = 0; n < b.rows; ++n) {
-      number c{};
-      if (has_c) c = operand_number(options.c, m, n);
-      d.store(
-          m, n,
-          detail::compute_output(p, rows_a, 0, rows_b, n, has_c ? &c : nullptr, options, d.format));
-    }
-  }
-  return {};
+  return detail::run_gemm(a, b, d, detail::policy_of_steps(a, b, d, p, options), options);
 }
 
 MXREF_END_NAMESPACE

@@ -4,6 +4,7 @@
 #define MXREF_MXREF_HPP_
 
 #include "mxref/accumulate.hpp"
+#include "mxref/amd.hpp"
 #include "mxref/binary32.hpp"
 #include "mxref/bits.hpp"
 #include "mxref/block.hpp"
@@ -19,6 +20,7 @@
 #include "mxref/limits.hpp"
 #include "mxref/matrix.hpp"
 #include "mxref/matrix_unit.hpp"
+#include "mxref/nvidia.hpp"
 #include "mxref/order.hpp"
 #include "mxref/overflow.hpp"
 #include "mxref/packing.hpp"
@@ -28,6 +30,9 @@
 #include "mxref/scale.hpp"
 #include "mxref/status.hpp"
 #include "mxref/terms.hpp"
+#include "mxref/unit_desc.hpp"
+#include "mxref/unit_model.hpp"
+#include "mxref/unit_step.hpp"
 #include "mxref/view.hpp"
 
 #endif  // MXREF_MXREF_HPP_

@@ -42,8 +42,10 @@ struct chunk {
   const term* scales = nullptr;  ///< non-negative; a NaN scale has exponent nan_exp
   int count = 0;
   int block = 1;
-  int man_bits = 0;      ///< of the element format: a term is aligned as sig * 2^-man_bits * 2^e
-  bool special = false;  ///< some term or scale is NaN or Inf
+  int man_bits = 0;        ///< of the element format: a term is aligned as sig * 2^-man_bits * 2^e
+  bool special = false;    ///< some term or scale is NaN or Inf
+  int scale_man_bits = 0;  ///< of the scale format
+  int quantum_exp = 0;     ///< of the element format: the least exponent of a term
 };
 
 /// The class that NaN and Inf give to a sum of products, by IEEE 754 rules.

@@ -4,8 +4,8 @@
 
 Usage: python3 pack.py DIR
 
-DIR holds the originals: conversions/ and tensor_cores/model/, one .npy per array, each with a
-manifest.json. The archives and the two compact manifests are written beside this script. Needs
+DIR holds the originals: conversions/, tensor_cores/model/ and tensor_cores/hw/, one .npy per array,
+each with a manifest.json. The archives and the two compact manifests are written beside this script. Needs
 numpy. The same input gives the same bytes (with the same zlib).
 """
 import hashlib
@@ -35,13 +35,21 @@ ARCHIVES = {
 }
 INPUTS = {"pack_f6_codes", "pack_f4_in", "swizzle_scale_in"}
 
-# Tensor-core configurations that go in, by prefix. d_bits and d_steps are results, the rest is
-# input.
-TENSOR_CORES = ("tcgen05_mxf8f6f4_", "gemm_tcgen05_mxf8f6f4_")
+# Archive of a tensor-core configuration, by the longest matching prefix of its name. d_bits and
+# d_steps are results, the rest is input.
+TENSOR_CORES = {
+    "tcgen05_mxf8f6f4_": "tensor_cores.npz",
+    "gemm_": "tensor_cores.npz",
+    "tcgen05_": "tensor_cores_tcgen05.npz",
+    "sm": "tensor_cores_mma.npz",
+    "wgmma_": "tensor_cores_mma.npz",
+    "cdna": "tensor_cores_amd.npz",
+    "hw_": "tensor_cores_hw.npz",
+}
 RESULTS = {"d_bits", "d_steps"}
-CONFIG_KEYS = ("arch", "instruction", "model", "fmt_a", "fmt_b", "fmt_c", "fmt_d", "M", "N", "K",
-               "step", "scale_fmt", "block", "F", "e_zero", "out_rounding", "c", "rows", "source",
-               "note")
+CONFIG_KEYS = ("gpu", "arch", "instruction", "model", "fmt_a", "fmt_b", "fmt_c", "fmt_d", "M", "N",
+               "K", "step", "group", "scale_fmt", "block", "F", "F2", "e_zero", "out_rounding", "c",
+               "rows", "source", "note")
 
 
 def load(path, entry=None):
@@ -118,29 +126,33 @@ def pack_conversions(folder):
 
 
 def pack_tensor_cores(folder):
-    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    members, configs, rows = {}, {}, {}
-    for config in manifest["configs"] + manifest["gemm"]:
-        name = config["name"]
-        if not name.startswith(TENSOR_CORES):
-            continue
-        configs[name] = {k: config[k] for k in CONFIG_KEYS if config.get(k) is not None}
-        for path in sorted((folder / name).glob("*.npy")):
-            array = load(path)
-            member = f"{name}/{path.stem}"
-            members[member] = array
-            rows[member] = {"archive": "tensor_cores.npz", **describe(array)}
-            if path.stem not in RESULTS:
-                rows[member]["input"] = True
-    write_npz("tensor_cores.npz", members)
-    head = {"about": "Dot products and chained GEMMs of a public model of tensor cores; "
-                     "see README.md."}
-    for key in ("flags", "categories", "formats"):
-        head[key] = manifest[key]
-    head["contents"] = manifest["arrays"] | {
+    archives, configs, rows = {}, {}, {}
+    for part in ("model", "hw"):
+        manifest = json.loads((folder / part / "manifest.json").read_text(encoding="utf-8"))
+        if part == "model":
+            head = {"about": "Dot products and chained GEMMs of a public model of tensor cores, and "
+                             "dot products measured on hardware (hw_*); see README.md."}
+            for key in ("flags", "categories", "formats"):
+                head[key] = manifest[key]
+            head["contents"] = manifest["arrays"]
+        for config in manifest["configs"] + manifest.get("gemm", []):
+            name = config["name"]
+            archive = TENSOR_CORES[max((p for p in TENSOR_CORES if name.startswith(p)), key=len)]
+            configs[name] = {k: config[k] for k in CONFIG_KEYS if config.get(k) is not None}
+            for path in sorted((folder / part / name).glob("*.npy")):
+                array = load(path)
+                member = f"{name}/{path.stem}"
+                archives.setdefault(archive, {})[member] = array
+                rows[member] = {"archive": archive, **describe(array)}
+                if path.stem not in RESULTS:
+                    rows[member]["input"] = True
+    for archive, arrays in archives.items():
+        write_npz(archive, arrays)
+    head["contents"] = head["contents"] | {
         "gemm_*": "a_codes [M,K], b_codes [N,K], scale_a [M,K/block], scale_b [N,K/block], "
                   "d_steps [K/step,M,N] accumulator after each instruction, d_bits [M,N]; "
-                  "C is zero"}
+                  "C is zero",
+        "hw_*": "a_codes, b_codes, c_bits, d_bits"}
     write_json("tensor_cores.json", head, {"configs": configs, "arrays": rows})
 
 
@@ -149,7 +161,7 @@ def main():
         sys.exit(__doc__)
     source = pathlib.Path(sys.argv[1])
     pack_conversions(source / "conversions")
-    pack_tensor_cores(source / "tensor_cores" / "model")
+    pack_tensor_cores(source / "tensor_cores")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <map>
 #include <stdexcept>
 #include <utility>
 
@@ -66,14 +65,6 @@ class exact_total {
   mpq_class sum_{};
 };
 
-/// D = fma(alpha, acc, RN(beta * C)); without C there is nothing to add.
-std::uint32_t scale_result(const dot_problem& p, const real& acc, const format& out) {
-  const real scaled = multiply(make_real(double{p.scaling->alpha}), acc);
-  if (!p.c) return nearest_code(out, scaled);
-  const real t = nearest_binary32(multiply(make_real(double{p.scaling->beta}), *p.c));
-  return nearest_code(out, add(scaled, t));
-}
-
 real product(const dot_problem& p, std::size_t k) { return multiply(p.a.scaled(k), p.b.scaled(k)); }
 
 /// The accumulator's value after all k, before the rounding to the output format.
@@ -104,99 +95,6 @@ real accumulate(const dot_problem& p, accumulation policy, const real& start) {
               : nearest_binary32(add(acc, nearest_binary32(total.result())));
   }
   return acc;
-}
-
-/// floor(|x|) with the sign of x, or nearest even.
-mpz_class integer_part(const mpq_class& x, bool truncate) {
-  const mpq_class magnitude = abs(x);
-  mpz_class whole = magnitude.get_num() / magnitude.get_den();
-  if (!truncate) {
-    const mpq_class rest = magnitude - whole;
-    const int against_half = cmp(rest, mpq_class(1, 2));
-    if (against_half > 0 || (against_half == 0 && mpz_odd_p(whole.get_mpz_t()) != 0)) ++whole;
-  }
-  return x < 0 ? mpz_class(-whole) : whole;
-}
-
-/// Exponent of a format's smallest normal number, as the standards print it.
-long smallest_normal_exponent(const format& f) {
-  static const std::map<std::string, long> exponents{{"e5m2", -14}, {"e4m3", -6}, {"e3m2", -2},
-                                                     {"e2m3", 0},   {"e2m1", 0},  {"f32", -126}};
-  return exponents.at(f.name);
-}
-
-long aligned_exponent(const format& f, const mpq_class& x, bool normalizes) {
-  const long leading = floor_log2(x);
-  return normalizes ? leading : std::max(leading, smallest_normal_exponent(f));
-}
-
-/// One step: d = Output(FS(products, c; F, floor)).
-std::uint32_t fused_step(const dot_problem& p, const fused_sum& unit, std::size_t first,
-                         std::uint32_t c_code) {
-  constexpr std::uint32_t nan_code = 0x7FFFFFFF;
-  const std::size_t end = std::min(p.a.codes.size(), first + 32);
-  const real c = code_value(binary32(), c_code);
-
-  exact_total specials;
-  specials.add(c);
-  for (std::size_t k = first; k < end; ++k) specials.add(product(p, k));
-  const real whole = specials.result();
-  if (whole.is_nan()) return nan_code;
-  if (whole.is_inf()) return nearest_code(binary32(), whole);
-
-  struct summand {
-    mpq_class value;
-    long exponent;
-  };
-  std::vector<summand> terms;
-  for (std::size_t k = first; k < end; ++k) {
-    const real a = p.a.element(k);
-    const real b = p.b.element(k);
-    const real sa = p.a.scale(k);
-    const real sb = p.b.scale(k);
-    const mpq_class scale = sa.value * sb.value;
-    const long scale_exponent = floor_log2(scale);
-    if (a.is_zero() || b.is_zero()) {
-      if (unit.zero_products_align) {
-        const auto exponent = [&unit](const format& f, const real& x) {
-          return x.is_zero() ? smallest_normal_exponent(f)
-                             : aligned_exponent(f, x.value, unit.normalizes_subnormals);
-        };
-        terms.push_back(
-            {0, exponent(*p.a.elements, a) + exponent(*p.b.elements, b) + scale_exponent});
-      }
-      continue;
-    }
-    const mpq_class value = a.value * b.value * scale;
-    const long exponent =
-        unit.normalizes_products
-            ? floor_log2(value)
-            : aligned_exponent(*p.a.elements, a.value, unit.normalizes_subnormals) +
-                  aligned_exponent(*p.b.elements, b.value, unit.normalizes_subnormals) +
-                  scale_exponent;
-    terms.push_back({value, exponent});
-  }
-  if (!c.is_zero()) terms.push_back({c.value, aligned_exponent(binary32(), c.value, false)});
-  if (terms.empty()) return 0;
-
-  long top = terms.front().exponent;
-  for (const summand& t : terms) top = std::max(top, t.exponent);
-  if (unit.exponent_floor) top = std::max(top, *unit.exponent_floor);
-  const mpq_class unit_value = power_of_two(top - unit.fraction_bits);
-  mpz_class sum = 0;
-  for (const summand& t : terms) sum += integer_part(t.value / unit_value, unit.truncates_terms);
-
-  const mpq_class value = sum * unit_value;
-  const bool negative = sum < 0;
-  if (!unit.truncates_output)
-    return nearest_code(binary32(), {value_class::finite, negative, value});
-  const neighbours at = find_neighbours(binary32(), value);
-  if (at.beyond) {
-    return unit.overflows_to_largest ? binary32().signed_code(binary32().largest_code, negative)
-                                     : nearest_code(binary32(), infinity(negative));
-  }
-  if (at.low == 0 && !unit.keeps_negative_underflow) return 0;
-  return binary32().signed_code(at.low, negative);
 }
 
 }  // namespace
@@ -264,6 +162,11 @@ std::uint32_t nearest_code(const format& f, const real& x) {
   return magnitude > f.largest_code ? f.unsaturated[side] : f.signed_code(magnitude, x.negative);
 }
 
+toward_zero_result toward_zero(const format& f, const mpq_class& x) {
+  const neighbours at = find_neighbours(f, x);
+  return {at.low, at.beyond};
+}
+
 real nearest_binary32(const real& x) { return code_value(binary32(), nearest_code(binary32(), x)); }
 
 real operand_row::scale(std::size_t k) const {
@@ -276,12 +179,11 @@ std::uint32_t dot(const dot_problem& p, accumulation policy, const format& out) 
   return nearest_code(out, accumulate(p, policy, p.c.value_or(real{})));
 }
 
-std::uint32_t dot(const dot_problem& p, const fused_sum& unit, const format& out) {
-  std::uint32_t acc = p.c && !p.scaling ? nearest_code(binary32(), *p.c) : 0;
-  for (std::size_t first = 0; first < p.a.codes.size(); first += 32) {
-    acc = fused_step(p, unit, first, acc);
-  }
-  return p.scaling ? scale_result(p, code_value(binary32(), acc), out) : acc;
+std::uint32_t scale_result(const dot_problem& p, const real& acc, const format& out) {
+  const real scaled = multiply(make_real(double{p.scaling->alpha}), acc);
+  if (!p.c) return nearest_code(out, scaled);
+  const real t = nearest_binary32(multiply(make_real(double{p.scaling->beta}), *p.c));
+  return nearest_code(out, add(scaled, t));
 }
 
 }  // namespace oracle

@@ -42,6 +42,12 @@ real add(const real& a, const real& b);
 /// Nearest, ties to even, to a signed floating-point format: gradual underflow; beyond the range
 /// Inf or what the format has in its place. NaN gives the format's NaN code.
 std::uint32_t nearest_code(const format& f, const real& x);
+/// The magnitude's code cut off; beyond the range nothing is said but that.
+struct toward_zero_result {
+  std::uint32_t code = 0;
+  bool beyond = false;
+};
+toward_zero_result toward_zero(const format& f, const mpq_class& x);
 /// nearest_code in binary32, as a number again.
 real nearest_binary32(const real& x);
 
@@ -83,21 +89,8 @@ constexpr const char* name(accumulation a) {
 /// The code of the result in the format `out`; without `scaling` only `exact` has a choice of it.
 std::uint32_t dot(const dot_problem& p, accumulation policy, const format& out);
 
-/// A fused truncated sum of 32 products and a binary32 accumulator, as NVIDIA's matrix units are
-/// described. The members name what the description says; a test can turn one of them wrong.
-struct fused_sum {
-  long fraction_bits = 25;
-  std::optional<long> exponent_floor = -133;
-  bool truncates_terms = true;         ///< else each term is rounded to nearest even
-  bool truncates_output = true;        ///< else the sum is rounded to nearest even
-  bool normalizes_products = false;    ///< a product's exponent is that of its leading bit
-  bool normalizes_subnormals = false;  ///< a subnormal element has the exponent of its leading bit
-  bool zero_products_align = false;    ///< a zero product has an exponent too: emin and scales
-  bool keeps_negative_underflow = true;  ///< a negative sum that underflows is -0
-  bool overflows_to_largest = false;     ///< else to Inf
-};
-/// The code after all steps of 32, in binary32 unless `scaling` makes `out`.
-std::uint32_t dot(const dot_problem& p, const fused_sum& unit, const format& out);
+/// D = fma(alpha, acc, RN(beta * C)); without C there is nothing to add.
+std::uint32_t scale_result(const dot_problem& p, const real& acc, const format& out);
 
 }  // namespace oracle
 

@@ -315,15 +315,22 @@ std::vector<tensor_core_config> tensor_core_configs() {
   for (const auto& [name, c] : tensor_cores().at("configs").items()) {
     tensor_core_config config;
     config.name = name;
+    const auto text = [&c](const char* key) { return c.value(key, std::string()); };
+    config.gpu = text("gpu");
+    config.model = text("model");
+    config.note = text("note");
     config.format_a = c.at("fmt_a").get<std::string>();
     config.format_b = c.at("fmt_b").get<std::string>();
-    config.scale_format = c.at("scale_fmt").get<std::string>();
+    config.format_c = c.value("fmt_c", "f32");  // chained GEMMs do not say it
+    config.format_d = c.value("fmt_d", "f32");
+    config.scale_format = text("scale_fmt");
     config.depth = c.at("K").get<int>();
     config.step = c.at("step").get<int>();
-    config.block = c.at("block").get<int>();
-    config.fraction_bits = c.at("F").get<int>();
-    config.exponent_floor = c.at("e_zero").get<int>();
-    config.out_rounding = c.at("out_rounding").get<std::string>();
+    config.block = c.value("block", 0);
+    config.fraction_bits = c.value("F", 0);
+    config.second_fraction_bits = c.value("F2", 0);
+    config.exponent_floor = c.value("e_zero", 0);
+    config.out_rounding = text("out_rounding");
     config.rows = c.value("rows", 0);
     config.m = c.value("M", 0);
     config.n = c.value("N", 0);

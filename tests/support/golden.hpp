@@ -69,16 +69,23 @@ class comparison {
   std::size_t failures_ = 0;
 };
 
-/// What tensor_cores.json says of a configuration.
+/// What tensor_cores.json says of a configuration. Text is empty and numbers are 0 where it is
+/// silent.
 struct tensor_core_config {
   std::string name;
+  std::string gpu;    ///< of measured rows
+  std::string model;  ///< the public model's name for the arithmetic
+  std::string note;
   std::string format_a;
   std::string format_b;
+  std::string format_c;
+  std::string format_d;
   std::string scale_format;
   int depth = 0;
   int step = 0;
   int block = 0;
   int fraction_bits = 0;
+  int second_fraction_bits = 0;
   int exponent_floor = 0;
   std::string out_rounding;
   int rows = 0;  ///< independent dot products, 0 for a chained GEMM

@@ -20,6 +20,7 @@
 #include "mxref/matrix_unit.hpp"
 #include "oracle/dot_oracle.hpp"
 #include "oracle/tables.hpp"
+#include "oracle/unit_oracle.hpp"
 
 namespace sweep {
 
@@ -68,6 +69,8 @@ inline constexpr named_format bf16{mxref::bfloat16::desc, oracle::format_id::bf1
 inline constexpr named_format f16{mxref::binary16::desc, oracle::format_id::f16};
 inline constexpr named_format tf32{mxref::TF32::desc, oracle::format_id::tf32};
 inline constexpr named_format f32{mxref::binary32::desc, oracle::format_id::f32};
+inline constexpr named_format e4m3fnuz{mxref::E4M3FNUZ::desc, oracle::format_id::e4m3fnuz};
+inline constexpr named_format e5m2fnuz{mxref::E5M2FNUZ::desc, oracle::format_id::e5m2fnuz};
 inline constexpr named_format e8m0{mxref::E8M0::desc, oracle::format_id::e8m0};
 inline constexpr named_format ue4m3{mxref::UE4M3::desc, oracle::format_id::ue4m3};
 

@@ -13,6 +13,7 @@
 #include "mxref/gemm.hpp"
 #include "mxref/simd/kernels.hpp"
 #include "mxref/simd/pack.hpp"
+#include "mxref/unit_desc.hpp"
 
 MXREF_BEGIN_NAMESPACE
 
@@ -201,7 +202,7 @@ class window_engine {
     bool finite = true;
   };
 
-  window_engine(const kernel_table& kernels, index_t depth, const fused_sum_desc& desc) noexcept
+  window_engine(const kernel_table& kernels, index_t depth, const unit_desc& desc) noexcept
       : kernels_(kernels), depth_(depth), desc_(desc) {}
 
   int rows() const noexcept { return kernels_.window_rows; }
@@ -266,7 +267,7 @@ class window_engine {
 
   const kernel_table& kernels_;
   index_t depth_;
-  fused_sum_desc desc_;
+  unit_desc desc_;
 };
 
 }  // namespace simd

@@ -179,10 +179,32 @@ status run_tiled(const kernel_table& kernels, const Engine& engine, const operan
   return tiled_product<Engine, P>(kernels, engine, a, b, d, p, options, step).run(e);
 }
 
-template <class P>
-concept has_fused_sum_desc = requires {
-  { P::desc } -> std::convertible_to<fused_sum_desc>;
-};
+/// A product that check_gemm has accepted.
+template <step_policy P, executor E>
+status plan(const kernel_table& kernels, const operand_view& a, const operand_view& b,
+            const output_view& d, const P& p, const E& e, const gemm_options& options) noexcept {
+  const int step = p.step_length(mxref::detail::step_block(a, b, options));
+  if (kernels.chain != nullptr && a.depth > 0 && a.rows > 0 && b.rows > 0) {
+    if constexpr (std::same_as<P, accumulate::fp32_chain>) {
+      return chain_product<E>(kernels, a, b, d, options, e).run();
+    } else if constexpr (std::same_as<P, accumulate::block_exact_fp32>) {
+      const block_engine<block_mode::rounded> engine(kernels, a, b, step);
+      return run_tiled(kernels, engine, a, b, d, p, options, step, e);
+    } else if constexpr (std::same_as<P, accumulate::block_fused_fp32>) {
+      const block_engine<block_mode::fused> engine(kernels, a, b, step);
+      return run_tiled(kernels, engine, a, b, d, p, options, step, e);
+    } else if constexpr (std::same_as<P, accumulate::exact>) {
+      const block_engine<block_mode::exact_sum> engine(kernels, a, b, step);
+      return run_tiled(kernels, engine, a, b, d, p, options, step, e);
+    } else if constexpr (std::same_as<P, accumulate::matrix_unit>) {
+      if (is_plain_window(p.desc, mxref::detail::kind_of(a), mxref::detail::kind_of(b))) {
+        const window_engine engine(kernels, a.depth, p.desc);
+        return run_tiled(kernels, engine, a, b, d, p, options, step, e);
+      }
+    }
+  }
+  return mxref::detail::run_gemm(a, b, d, p, options);
+}
 
 }  // namespace detail
 
@@ -192,27 +214,13 @@ template <accumulation_policy P, executor E>
 status gemm_with(const kernel_table& kernels, const operand_view& a, const operand_view& b,
                  const output_view& d, P p, const E& e, const gemm_options& options = {}) noexcept {
   if (const status s = mxref::detail::check_gemm(a, b, d, p, options); !s) return s;
-  const int step = p.step_length(mxref::detail::step_block(a, b, options));
-  if (kernels.chain != nullptr && a.depth > 0 && a.rows > 0 && b.rows > 0) {
-    if constexpr (std::same_as<P, accumulate::fp32_chain>) {
-      return detail::chain_product<E>(kernels, a, b, d, options, e).run();
-    } else if constexpr (std::same_as<P, accumulate::block_exact_fp32>) {
-      const block_engine<block_mode::rounded> engine(kernels, a, b, step);
-      return detail::run_tiled(kernels, engine, a, b, d, p, options, step, e);
-    } else if constexpr (std::same_as<P, accumulate::block_fused_fp32>) {
-      const block_engine<block_mode::fused> engine(kernels, a, b, step);
-      return detail::run_tiled(kernels, engine, a, b, d, p, options, step, e);
-    } else if constexpr (std::same_as<P, accumulate::exact>) {
-      const block_engine<block_mode::exact_sum> engine(kernels, a, b, step);
-      return detail::run_tiled(kernels, engine, a, b, d, p, options, step, e);
-    } else if constexpr (detail::has_fused_sum_desc<P>) {
-      const window_engine engine(kernels, a.depth, P::desc);
-      return detail::run_tiled(kernels, engine, a, b, d, p, options, step, e);
-    }
+  if constexpr (hardware_model<P>) {
+    return gemm_with(kernels, a, b, d, mxref::detail::policy_of_steps(a, b, d, p, options), e,
+                     options);
+  } else {
+    return detail::plan(kernels, a, b, d, p, e, options);
   }
-  return mxref::gemm(a, b, d, p, options);
 }
-
 }  // namespace simd
 
 MXREF_END_NAMESPACE
