@@ -57,6 +57,7 @@ static_assert(E4M3IEEE::desc.max_magnitude() == 0x77 && decode(E4M3IEEE{0x77}) =
 static_assert(E3M4::desc.max_magnitude() == 0x6F && decode(E3M4{0x6F}) == 15.5F);
 static_assert(E4M3FNUZ{0x80}.to_number().is_nan() && E4M3IEEE{0x78}.to_number().is_inf());
 static_assert(E3M4{0x70}.to_number().is_inf() && decode(E4M3FNUZ{1}) == 0x1p-10F);
+static_assert(E4M3FNUZ::desc.nan_code() == 0x80 && decode(E5M2FNUZ{1}) == 0x1p-17F);
 
 // Scale types.
 
@@ -68,17 +69,6 @@ using UE4M3 = element<format_desc{4, 3, 7, specials::nan_only, encoding::unsigne
 static_assert(E8M0::desc.total_bits() == 8 && E8M0::desc.nan_code() == 0xFF);
 static_assert(decode<double>(E8M0{0}) == 0x1p-127 && decode(E8M0{254}) == 0x1p127F);
 static_assert(UE4M3::desc.total_bits() == 7 && UE4M3::desc.nan_code() == 0x7F);
-
-// The 8-bit types of AMD's CDNA3 (ISA guide of the MI300, FP8 and BF8): one zero, one NaN 0x80.
-
-/// exp 4, man 3, bias 8; largest 240.
-using E4M3FNUZ = element<format_desc{4, 3, 8, specials::nan_for_minus0}>;
-/// exp 5, man 2, bias 16; largest 57344.
-using E5M2FNUZ = element<format_desc{5, 2, 16, specials::nan_for_minus0}>;
-
-static_assert(decode(E4M3FNUZ{0x7F}) == 240.0F && decode(E4M3FNUZ{1}) == 0x1p-10F);
-static_assert(decode(E5M2FNUZ{0x7F}) == 57344.0F && decode(E5M2FNUZ{1}) == 0x1p-17F);
-static_assert(E4M3FNUZ::desc.nan_code() == 0x80 && E5M2FNUZ::desc.nan_code() == 0x80);
 
 // Inputs and outputs of matrix units.
 
