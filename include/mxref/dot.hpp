@@ -23,7 +23,7 @@ inline constexpr bool takes_operands = P{}.check({A::desc, SA::desc, N}, {B::des
                                                  binary32_desc) == errc::ok;
 
 template <class P, element_format A, element_format B, int N, element_format SA, element_format SB>
-constexpr bool takes_block_in_one_step() noexcept {
+constexpr bool find_one_step() noexcept {
   if constexpr (requires(P p, operand_kind k) { p.resolve(k, k, binary32_desc); }) {
     const unit_choice c =
         P{}.resolve({A::desc, SA::desc, N}, {B::desc, SB::desc, N}, binary32_desc);
@@ -33,14 +33,24 @@ constexpr bool takes_block_in_one_step() noexcept {
   }
 }
 
+// Variables, because functions of the device may not call those of the host, not even in constant
+// expressions.
+template <class P, element_format A, element_format B, int N, element_format SA, element_format SB>
+inline constexpr bool takes_block_in_one_step = find_one_step<P, A, B, N, SA, SB>();
+template <class P, element_format A, element_format B, int N, element_format SA, element_format SB>
+inline constexpr auto unit_of =
+    P{}.resolve({A::desc, SA::desc, N}, {B::desc, SB::desc, N}, binary32_desc).unit;
+template <auto Value>
+struct constant {
+  MXREF_HD static constexpr auto get() noexcept { return Value; }
+};
+
 /// The policy that takes the steps: for a model of hardware, the unit that it is for the operands.
 template <class P, element_format A, element_format B, int N, element_format SA, element_format SB>
 MXREF_HD constexpr auto policy_for_dot(const P& p) noexcept {
   if constexpr (requires(operand_kind k) { p.resolve(k, k, binary32_desc); }) {
     if constexpr (std::is_empty_v<P>) {
-      constexpr unit_choice c =
-          P{}.resolve({A::desc, SA::desc, N}, {B::desc, SB::desc, N}, binary32_desc);
-      return c.unit;
+      return constant<unit_of<P, A, B, N, SA, SB>>::get();
     } else {
       return p.resolve({A::desc, SA::desc, N}, {B::desc, SB::desc, N}, binary32_desc).unit;
     }
@@ -59,7 +69,7 @@ MXREF_HD constexpr float dot(const mx_block<A, N, SA>& a, const mx_block<B, N, S
                              P policy = {}, float c = 0.0F) noexcept {
   static_assert(!std::same_as<P, accumulate::matrix_unit>,
                 "the parameters of the unit must be a part of its type: derive one that sets them");
-  static_assert(detail::takes_block_in_one_step<P, A, B, N, SA, SB>(),
+  static_assert(detail::takes_block_in_one_step<P, A, B, N, SA, SB>,
                 "the accumulation policy does not take a block of this size in one step");
   static_assert(detail::takes_operands<P, A, B, N, SA, SB>,
                 "the accumulation policy does not take these formats or this block size");
