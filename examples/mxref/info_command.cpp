@@ -67,14 +67,58 @@ void print_formats() {
   }
 }
 
+std::string set_text(mxref::element_set set) {
+  std::string text;
+  for (const format_entry& f : formats()) {
+    if ((mxref::set_of(f.desc) & set) == 0) continue;
+    if (!text.empty()) text += ' ';
+    text += f.name;
+  }
+  return text;
+}
+
+/// A line of a model's table: what it takes, its parameters, and how it is known.
+ordered_json mode_json(const mxref::unit_mode& m) {
+  static constexpr const char* sums[] = {"window", "two-windows", "exact", "flushed"};
+  static constexpr const char* orders[] = {"together", "even-odd", "pairs-of-pairs"};
+  const mxref::unit_desc& u = m.unit;
+  ordered_json json{{"a", set_text(m.a)}, {"b", set_text(m.b)}};
+  if (m.block != 0) {
+    json["block"] = m.block;
+    json["scale_format"] = m.scale_format == mxref::E8M0::desc ? "e8m0" : "e4m3";
+  }
+  json["out"] = format_name(u.accumulator);
+  json["evidence"] = mxref::to_string(m.known);
+  json["source"] = m.source;
+  json["sum"] = sums[static_cast<unsigned>(u.sum)];
+  json["length"] = u.length;
+  if (u.group != 1) json["group"] = u.group;
+  if (u.restart != 0) json["restart"] = u.restart;
+  if (u.order != mxref::unit_order::together)
+    json["order"] = orders[static_cast<unsigned>(u.order)];
+  const bool is_aligned = u.sum == mxref::unit_sum::window || u.sum == mxref::unit_sum::two_windows;
+  if (is_aligned) json["fraction_bits"] = u.fraction_bits;
+  if (u.sum == mxref::unit_sum::two_windows) json["second_fraction_bits"] = u.second_fraction_bits;
+  if (u.exponent_floor != mxref::unit_desc::no_floor) json["exponent_floor"] = u.exponent_floor;
+  json["output_rounding"] =
+      u.output == mxref::rounding_mode::toward_zero ? "toward-zero" : "nearest-even";
+  json["output_bits"] = u.output_bits;
+  return json;
+}
+
 ordered_json models_json() {
   ordered_json list = ordered_json::array();
   for (const model_entry& m : models()) {
-    ordered_json entry{{"name", m.name}, {"summary", m.summary}, {"source", m.source}};
-    const auto fp8 = model_evidence(m.name, mxref::E4M3::desc, mxref::E4M3::desc);
-    const auto fp4 = model_evidence(m.name, mxref::E2M1::desc, mxref::E2M1::desc);
-    entry["evidence"] = mxref::to_string(fp8);
-    if (fp4 != fp8) entry["evidence_fp6_fp4"] = mxref::to_string(fp4);
+    ordered_json entry{{"name", m.name}, {"summary", m.summary}};
+    if (m.unit == nullptr) {
+      entry["evidence"] = mxref::to_string(mxref::evidence::definition);
+      entry["source"] = "definition";
+    } else {
+      entry["modes"] = ordered_json::array();
+      for (int i = 0; i < m.unit->mode_count; ++i) {
+        entry["modes"].push_back(mode_json(m.unit->modes[i]));
+      }
+    }
     list.push_back(std::move(entry));
   }
   return list;
@@ -82,12 +126,20 @@ ordered_json models_json() {
 
 void print_models() {
   for (const ordered_json& m : models_json()) {
-    fmt::print("{}\n    {}\n    evidence: {}\n", m["name"].get<std::string>(),
-               m["summary"].get<std::string>(), m["evidence"].get<std::string>());
-    if (m.contains("evidence_fp6_fp4")) {
-      fmt::print("    evidence for FP6 and FP4: {}\n", m["evidence_fp6_fp4"].get<std::string>());
+    fmt::print("{}\n    {}\n", m["name"].get<std::string>(), m["summary"].get<std::string>());
+    if (!m.contains("modes")) {
+      fmt::print("    evidence: {}\n", m["evidence"].get<std::string>());
+      continue;
     }
-    fmt::print("    source: {}\n", m["source"].get<std::string>());
+    for (const ordered_json& mode : m["modes"]) {
+      std::string takes = mode["a"].get<std::string>();
+      if (mode.contains("block")) {
+        takes += fmt::format(", {} scales of {}", mode["scale_format"].get<std::string>(),
+                             mode["block"].get<int>());
+      }
+      fmt::print("    {} -> {}: {} ({})\n", takes, mode["out"].get<std::string>(),
+                 mode["evidence"].get<std::string>(), mode["source"].get<std::string>());
+    }
   }
 }
 

@@ -28,6 +28,8 @@ constexpr format_entry format_table[] = {
     {"f16", mxref::binary16::desc, false, "IEEE binary16"},
     {"tf32", mxref::TF32::desc, false, "upper 19 bits of a binary32"},
     {"f32", mxref::binary32::desc, false, "IEEE binary32"},
+    {"e4m3fnuz", mxref::E4M3FNUZ::desc, false, "AMD FP8, bias 8, one zero, NaN 80"},
+    {"e5m2fnuz", mxref::E5M2FNUZ::desc, false, "AMD BF8, bias 16, one zero, NaN 80"},
     {"e8m0", mxref::E8M0::desc, true, "scale: 2^(code - 127), NaN ff"},
     {"ue4m3", mxref::UE4M3::desc, true, "scale: E4M3 without a sign, NaN 7f"},
 };
@@ -68,17 +70,19 @@ constexpr named<scale_rule> scale_table[] = {
      "amax / largest element, rounded up to a power of two (torchao RCEIL, TransformerEngine)"},
 };
 
-constexpr model_entry model_table[] = {
-    {"exact", "the mathematical result, rounded once to the output type", "definition"},
-    {"block-exact-fp32", "exact block dot, rounded to binary32, then added in binary32",
-     "definition"},
-    {"block-fused-fp32", "exact block dot added to the binary32 accumulator, one rounding",
-     "definition"},
-    {"fp32-chain", "IEEE fused multiply-add of decoded binary32 values in k order", "definition"},
-    {"nvidia-blackwell-tcgen05-mxf8f6f4",
-     "K = 32 fused truncated sum, 25 fraction bits, result cut to binary32",
-     "MMA-Sim v2, arXiv 2511.10909v2"},
+constexpr model_entry definition_table[] = {
+    {"exact", "the mathematical result, rounded once to the output type"},
+    {"block-exact-fp32", "exact block dot, rounded to binary32, then added in binary32"},
+    {"block-fused-fp32", "exact block dot added to the binary32 accumulator, one rounding"},
+    {"fp32-chain", "IEEE fused multiply-add of decoded binary32 values in k order"},
 };
+
+std::vector<model_entry> all_models() {
+  std::vector<model_entry> list(std::begin(definition_table), std::end(definition_table));
+  for (const mxref::unit_model& m : mxref::matrix_units)
+    list.push_back({m.name, m.instruction, &m});
+  return list;
+}
 
 int edit_distance(std::string_view a, std::string_view b) {
   std::vector<int> row(b.size() + 1);
@@ -102,7 +106,10 @@ std::span<const named<overflow_mode>> overflows() { return overflow_table; }
 std::span<const named<nan_mode>> nan_policies() { return nan_table; }
 std::span<const named<negative_mode>> negative_policies() { return negative_table; }
 std::span<const named<scale_rule>> scale_rules() { return scale_table; }
-std::span<const model_entry> models() { return model_table; }
+std::span<const model_entry> models() {
+  static const std::vector<model_entry> list = all_models();
+  return list;
+}
 
 std::string normalized(std::string_view text) {
   std::string result(text);
@@ -157,34 +164,70 @@ dtype container(mxref::format_desc f) {
   return f.total_bits() <= 16 ? dtype::u16 : dtype::u32;
 }
 
-std::string resolve_model(std::string_view text) {
-  const std::string wanted = normalized(text);
-  std::vector<std::string_view> known;
-  std::vector<std::string_view> kinds;
-  for (const model_entry& m : model_table) {
-    if (m.name == wanted) return wanted;
-    if (m.name.starts_with(wanted + "-")) kinds.push_back(m.name);
-    known.push_back(m.name);
-  }
-  // A bare prefix such as "nvidia" or "fp32" is not the short name of a matrix unit.
-  if (kinds.size() == 1 && std::count(wanted.begin(), wanted.end(), '-') >= 2) {
-    return std::string(kinds[0]);
-  }
-  if (kinds.size() > 1) {
-    throw usage_error(
-        fmt::format("'{}' names several models, choose one of: {}", text, fmt::join(kinds, " ")));
-  }
-  throw_unknown("model", text, known);
+namespace {
+
+bool takes(const mxref::unit_model& m, const model_use& use) {
+  return m.check(use.a, use.b, use.out) == mxref::errc::ok;
 }
 
-mxref::evidence model_evidence(std::string_view name, mxref::format_desc a, mxref::format_desc b) {
-  return with_model(name, [&](auto policy) {
-    if constexpr (requires { policy.evidence_for(a, b); }) {
-      return policy.evidence_for(a, b);
-    } else {
-      return mxref::evidence::definition;
+/// As the instruction: scaled operands where it has scales. (Scale 1 is not an instruction.)
+bool takes_as_it_is(const mxref::unit_model& m, const model_use& use) {
+  return takes(m, use) && (m.modes[0].block != 0) == (use.a.block != 0 || use.b.block != 0);
+}
+
+/// The models of which a text is the name or a short name. A bare prefix such as "nvidia" or
+/// "fp32" is not the short name of a matrix unit.
+std::vector<const model_entry*> named_models(std::string_view text) {
+  const std::string wanted = normalized(text);
+  const bool is_short_name = std::count(wanted.begin(), wanted.end(), '-') >= 2;
+  std::vector<std::string_view> known;
+  std::vector<const model_entry*> found;
+  for (const model_entry& m : models()) {
+    if (m.name == wanted || (is_short_name && m.unit && m.name.starts_with(wanted + "-"))) {
+      found.push_back(&m);
     }
-  });
+    known.push_back(m.name);
+  }
+  if (found.empty()) throw_unknown("model", text, known);
+  return found;
+}
+
+}  // namespace
+
+void check_model(std::string_view text) { named_models(text); }
+
+std::string resolve_model(std::string_view text, const model_use& use) {
+  const auto found = named_models(text);
+  const bool is_full_name = found[0]->name == normalized(text);
+  if (is_full_name && (found.size() == 1 || takes(*found[0]->unit, use))) {
+    return std::string(found[0]->name);
+  }
+  for (const auto condition : {takes_as_it_is, takes}) {
+    std::vector<std::string_view> kinds;
+    for (const model_entry* m : found) {
+      if (condition(*m->unit, use)) kinds.push_back(m->name);
+    }
+    if (kinds.size() == 1) return std::string(kinds[0]);
+    if (kinds.size() > 1) {
+      throw usage_error(
+          fmt::format("'{}' names several models that take these operands, choose one of: {}", text,
+                      fmt::join(kinds, " ")));
+    }
+  }
+  if (found.size() == 1 || is_full_name) return std::string(found[0]->name);
+  std::vector<std::string_view> kinds;
+  for (const model_entry* m : found) kinds.push_back(m->name);
+  throw usage_error(fmt::format("'{}' names several models, and none takes these operands: {}",
+                                text, fmt::join(kinds, " ")));
+}
+
+model_evidence evidence_of(std::string_view name, const model_use& use) {
+  for (const mxref::unit_model& m : mxref::matrix_units) {
+    if (name != m.name) continue;
+    const mxref::unit_choice choice = m.resolve(use.a, use.b, use.out);
+    return {choice.known, choice.source};
+  }
+  return {};
 }
 
 }  // namespace mxtool

@@ -66,31 +66,46 @@ std::string format_name(mxref::format_desc f);
 /// The dtype that holds the codes of a format.
 dtype container(mxref::format_desc f);
 
+/// An accumulation policy, or a model of a matrix unit.
 struct model_entry {
   std::string_view name;
   std::string_view summary;
-  std::string_view source;
+  const mxref::unit_model* unit = nullptr;  // null: a mathematical definition
 };
 
 std::span<const model_entry> models();
 
-/// The full name of a model: a short hardware name stands for its only kind.
-std::string resolve_model(std::string_view text);
+/// The operands and the output that a model is asked for.
+struct model_use {
+  mxref::operand_kind a;
+  mxref::operand_kind b;
+  mxref::format_desc out;
+};
+
+/// Throws unless a text is the name of a model or the short name of several.
+void check_model(std::string_view text);
+
+/// The full name of a model. A short hardware name stands for the one kind that takes the operands.
+std::string resolve_model(std::string_view text, const model_use& use);
 
 /// Calls f with the policy of a resolved model name.
 template <class F>
 auto with_model(std::string_view name, F&& f) {
   namespace accumulate = mxref::accumulate;
+  for (const mxref::unit_model& m : mxref::matrix_units) {
+    if (name == m.name) return f(m);
+  }
   if (name == accumulate::block_exact_fp32::name) return f(accumulate::block_exact_fp32{});
   if (name == accumulate::block_fused_fp32::name) return f(accumulate::block_fused_fp32{});
   if (name == accumulate::fp32_chain::name) return f(accumulate::fp32_chain{});
-  if (name == accumulate::nvidia_blackwell_tcgen05_mxf8f6f4::name) {
-    return f(accumulate::nvidia_blackwell_tcgen05_mxf8f6f4{});
-  }
   return f(accumulate::exact{});
 }
 
-/// What is known of a model for a pair of formats.
-mxref::evidence model_evidence(std::string_view name, mxref::format_desc a, mxref::format_desc b);
+/// What is known of a model for given operands, and from where.
+struct model_evidence {
+  mxref::evidence known = mxref::evidence::definition;
+  std::string_view source = "definition";
+};
+model_evidence evidence_of(std::string_view name, const model_use& use);
 
 }  // namespace mxtool

@@ -55,6 +55,14 @@ void check_scale_options(const std::string& scale_format, const std::string& sca
   find_named<int>("scale layout", scale_layout, layouts);
 }
 
+mxref::format_desc find_scale_format(const std::string& text) {
+  static constexpr named<mxref::format_desc> table[] = {
+      {"e8m0", mxref::E8M0::desc, ""},
+      {"e4m3", mxref::UE4M3::desc, ""},
+  };
+  return find_named<mxref::format_desc>("scale format", text, table);
+}
+
 void check_block(int block) {
   if (block < 1) {
     throw usage_error(fmt::format("--block {}: a block has at least 1 element", block));
@@ -137,7 +145,7 @@ raw_options raw_scales(const mxref::operand_view& v) {
 void check_scales(const mxref::operand_view& v, dtype type, const shape_type& shape,
                   const std::string& spec, const std::string& option) {
   if (type != dtype::u8) {
-    throw input_error(fmt::format("{}: {} holds E8M0 scale codes and must be uint8, not {}", spec,
+    throw input_error(fmt::format("{}: {} holds scale codes and must be uint8, not {}", spec,
                                   option, name(type)));
   }
   const matrix_shape found = as_matrix(shape, spec);
@@ -159,8 +167,8 @@ void load_codes(operand& o, const code_file& file, const raw_options& raw) {
 
 }  // namespace
 
-operand load_operand(const operand_spec& spec, int block, std::optional<matrix_shape> raw_shape,
-                     std::optional<index_t> depth) {
+operand load_operand(const operand_spec& spec, int block, mxref::format_desc scale_format,
+                     std::optional<matrix_shape> raw_shape, std::optional<index_t> depth) {
   operand o;
   o.format = &find_format(spec.format, false);
   o.source = spec.file;
@@ -175,7 +183,7 @@ operand load_operand(const operand_spec& spec, int block, std::optional<matrix_s
   o.scale_source = spec.scales;
   o.scales = load_array(spec.scales, raw_shape ? raw_scales(o.view) : raw_options{});
   check_scales(o.view, o.scales->type, o.scales->shape, spec.scales, "--" + spec.name + "-scales");
-  o.view.scale_format = mxref::E8M0::desc;
+  o.view.scale_format = scale_format;
   o.view.scales = o.scales->as<std::uint8_t>().data();
   o.view.scale_row_bytes = o.view.block_count();
   return o;

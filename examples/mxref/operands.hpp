@@ -25,6 +25,9 @@ matrix_shape as_matrix(const shape_type& shape, const std::string& spec);
 /// Refuses anything but e8m0 and linear, the scale format and layout that exist.
 void check_scale_options(const std::string& scale_format, const std::string& scale_layout);
 
+/// --scale-format of a product: e8m0 or e4m3.
+mxref::format_desc find_scale_format(const std::string& text);
+
 /// An array of codes as it lies in a file: where it comes from, and what it has to hold.
 struct code_file {
   std::string spec;
@@ -72,8 +75,8 @@ struct operand {
 };
 
 /// `depth`: the K to assume, for packed codes and raw files.
-operand load_operand(const operand_spec& spec, int block, std::optional<matrix_shape> raw_shape,
-                     std::optional<mxref::index_t> depth);
+operand load_operand(const operand_spec& spec, int block, mxref::format_desc scale_format,
+                     std::optional<matrix_shape> raw_shape, std::optional<mxref::index_t> depth);
 
 /// A block of less than 1 element is refused.
 void check_block(int block);
@@ -85,7 +88,7 @@ raw_options raw_scales(const mxref::operand_view& v);
 void check_scales(const mxref::operand_view& v, dtype type, const shape_type& shape,
                   const std::string& spec, const std::string& option);
 
-/// An M x N matrix of codes of type f32, f16 or bf16 (C and D), as an unscaled operand.
+/// An M x N matrix of codes (C and D), as an unscaled operand.
 operand load_result(const std::string& spec, const std::string& option, const format_entry& format,
                     matrix_shape shape);
 

@@ -85,6 +85,7 @@ std::uint32_t stored_code(const product& p, std::uint32_t made) {
                      mxref::rounding::nearest_even{}, mxref::overflow::nonsaturating{}));
 }
 
+/// The types of matrices that models make, and of C.
 const format_entry& result_format(const std::string& text, const char* option) {
   const format_entry& f = find_format(text, false);
   const bool ok = f.desc == mxref::binary32_desc || f.desc == mxref::binary16::desc ||
@@ -109,7 +110,8 @@ void add_product_options(CLI::App& cmd, product_options& o) {
     const char* shape = side->name == "a" ? "(M, K)" : "(N, K)";
     cmd.add_option(flag, side->file, fmt::format("Codes of {}, {}", side->name, shape))->required();
     cmd.add_option(flag + "-format", side->format,
-                   "e4m3 e5m2 e3m2 e2m3 e2m1 int8 bf16 f16 tf32 f32")
+                   "e4m3 e5m2 e3m2 e2m3 e2m1 int8 bf16 f16 tf32 f32 e4m3fnuz e5m2fnuz; nvfp4: "
+                   "e2m1, block 16, scale format e4m3")
         ->required();
     cmd.add_option(flag + "-scales", side->scales, "Its scale codes; without them it is unscaled");
     cmd.add_option(flag + "-packing", side->packing, "none or dense")->capture_default_str();
@@ -118,31 +120,51 @@ void add_product_options(CLI::App& cmd, product_options& o) {
         ->capture_default_str();
   }
   cmd.add_option("--block", o.block, "Elements that share a scale")->capture_default_str();
-  cmd.add_option("--scale-format", o.scale_format, "e8m0")->capture_default_str();
+  cmd.add_option("--scale-format", o.scale_format, "e8m0 or e4m3 (unsigned, NVFP4)")
+      ->capture_default_str();
   cmd.add_option("--c", o.c, "C, (M, N): where the accumulators start [+0]");
   cmd.add_option("--c-type", o.c_type, "f32 f16 bf16 [the --out-type]");
   cmd.add_option("--alpha", o.alpha, "D = alpha * A B + beta * C, see the README");
   cmd.add_option("--beta", o.beta, "");
+  cmd.add_option("--tensor-scale", o.tensor_scale,
+                 "Scale of both whole tensors (NVFP4), multiplied into alpha");
+  cmd.add_option("--promote", o.promote,
+                 "Every so many k the accumulator is added in binary32 and starts anew [never]");
+  cmd.add_option("--split-k", o.split_k, "Ranges of K that are added in binary32, in order")
+      ->capture_default_str();
   cmd.add_option("--accumulate,--model", o.model,
                  "Accumulation policy or matrix unit (see mxref info --models)")
       ->required();
   cmd.add_option("--out-type", o.out_type, "What the model makes: f32 f16 bf16")
       ->capture_default_str();
   cmd.add_option("--store-type", o.store_type,
-                 "Converted to after the last step: f32 f16 bf16 [the --out-type]");
+                 "Converted to after the last step: any element format [the --out-type]");
   cmd.add_option("--depth", o.depth, "K of packed codes [all that fit]")
       ->check(CLI::PositiveNumber);
   cmd.add_option("--shape", o.shape, "M,N,K when files are raw .bin");
   add_engine_options(cmd, o.engine);
 }
 
-product load_product(const product_options& o) {
+model_use product::use() const {
+  return {mxref::detail::kind_of(a.view), mxref::detail::kind_of(b.view),
+          mxref::detail::made_format(options, out->desc)};
+}
+
+product load_product(const product_options& given) {
+  product_options o = given;
+  for (operand_spec* side : {&o.a, &o.b}) {
+    if (normalized(side->format) != "nvfp4") continue;
+    side->format = "e2m1";
+    o.block = 16;
+    o.scale_format = "e4m3";
+  }
   product p;
-  p.model = resolve_model(o.model);
-  check_scale_options(o.scale_format, o.a_scale_layout);
-  check_scale_options(o.scale_format, o.b_scale_layout);
+  check_model(o.model);
+  const mxref::format_desc scale_format = find_scale_format(o.scale_format);
+  check_scale_options("e8m0", o.a_scale_layout);
+  check_scale_options("e8m0", o.b_scale_layout);
   p.out = &result_format(o.out_type, "--out-type");
-  p.store = &result_format(o.store_type.empty() ? o.out_type : o.store_type, "--store-type");
+  p.store = o.store_type.empty() ? p.out : &find_format(o.store_type, false);
   check_block(o.block);
   std::optional<matrix_shape> raw_a;
   std::optional<matrix_shape> raw_b;
@@ -160,9 +182,9 @@ product load_product(const product_options& o) {
   const bool a_first = o.a.packing == "none";
   operand& first = a_first ? p.a : p.b;
   operand& second = a_first ? p.b : p.a;
-  first = load_operand(a_first ? o.a : o.b, o.block, a_first ? raw_a : raw_b, depth);
+  first = load_operand(a_first ? o.a : o.b, o.block, scale_format, a_first ? raw_a : raw_b, depth);
   if (!depth && first.view.storage == mxref::code_storage::containers) depth = first.view.depth;
-  second = load_operand(a_first ? o.b : o.a, o.block, a_first ? raw_b : raw_a, depth);
+  second = load_operand(a_first ? o.b : o.a, o.block, scale_format, a_first ? raw_b : raw_a, depth);
   if (p.a.view.depth != p.b.view.depth) {
     throw input_error(fmt::format(
         "{} is {} x {} and {} is {} x {}: A must be (M, K) and B (N, K), with one K; transpose the "
@@ -176,9 +198,13 @@ product load_product(const product_options& o) {
     throw usage_error("--beta needs --c");
   }
   p.options.block = o.block;
-  p.options.epilogue = o.alpha || o.beta;
+  p.options.epilogue = o.alpha || o.beta || o.tensor_scale;
   p.options.alpha = o.alpha.value_or(1.0F);
   p.options.beta = o.beta.value_or(1.0F);
+  p.options.tensor_scale = o.tensor_scale.value_or(1.0F);
+  p.options.promotion = o.promote;
+  p.options.split_k = o.split_k;
+  p.model = resolve_model(o.model, p.use());
 
   // Ask once, with no outputs, whether the model takes this product at all.
   mxref::output_view none;

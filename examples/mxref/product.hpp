@@ -29,6 +29,9 @@ struct product_options {
   std::string store_type;
   std::optional<float> alpha;
   std::optional<float> beta;
+  std::optional<float> tensor_scale;
+  int promote = 0;
+  int split_k = 1;
   long depth = 0;
   std::string shape;  // M,N,K of raw files
   engine_options engine;
@@ -46,6 +49,8 @@ struct product {
   const format_entry* store = nullptr;  // what is stored
   mxref::gemm_options options;
 
+  /// What the model is asked for.
+  model_use use() const;
   mxref::index_t rows() const { return a.view.rows; }
   mxref::index_t cols() const { return b.view.rows; }
   mxref::index_t depth() const { return a.view.depth; }

@@ -136,13 +136,21 @@ void print_text(const product& p, const operand& d, const rectangle& part, bool 
                 const comparison& c) {
   fmt::print("{}\n\n", c.verdict_line());
   fmt::print("  model     {}\n", model_text(p));
-  fmt::print("  evidence  {}\n",
-             mxref::to_string(model_evidence(p.model, p.a.view.format, p.b.view.format)));
+  const model_evidence evidence = evidence_of(p.model, p.use());
+  fmt::print("  evidence  {}\n", mxref::to_string(evidence.known));
+  if (evidence.known != mxref::evidence::definition)
+    fmt::print("  source    {}\n", evidence.source);
   fmt::print(
       "  product   M {}  N {}  K {}{}\n", p.rows(), p.cols(), p.depth(),
       p.a.view.scaled() || p.b.view.scaled() ? fmt::format("  block {}", p.options.block) : "");
   if (p.options.epilogue) {
-    fmt::print("  epilogue  alpha {}  beta {}\n", p.options.alpha, p.c ? p.options.beta : 0.0F);
+    fmt::print("  epilogue  alpha {}  beta {}", p.options.alpha, p.c ? p.options.beta : 0.0F);
+    if (p.options.tensor_scale != 1.0F) fmt::print("  tensor scale {}", p.options.tensor_scale);
+    fmt::print("\n");
+  }
+  if (p.options.promotion != 0 || p.options.split_k != 1) {
+    fmt::print("  order     promotion every {} k  split-K {}\n", p.options.promotion,
+               p.options.split_k);
   }
   if (sampled || part.rows != p.rows() || part.cols != p.cols()) {
     fmt::print("  compared  {}rows {}:{}, columns {}:{}\n", sampled ? "a sample of " : "", part.row,
@@ -160,7 +168,9 @@ void print_json(const product& p, const operand& d, const comparison& c) {
   nlohmann::ordered_json json;
   c.to_json(json);
   json["model"] = p.model;
-  json["evidence"] = mxref::to_string(model_evidence(p.model, p.a.view.format, p.b.view.format));
+  const model_evidence evidence = evidence_of(p.model, p.use());
+  json["evidence"] = mxref::to_string(evidence.known);
+  json["source"] = evidence.source;
   json["m"] = p.rows();
   json["n"] = p.cols();
   json["k"] = p.depth();

@@ -22,35 +22,36 @@ template <class P, element_format A, element_format B, int N, element_format SA,
 inline constexpr bool takes_operands = P{}.check({A::desc, SA::desc, N}, {B::desc, SB::desc, N},
                                                  binary32_desc) == errc::ok;
 
+template <class P>
+concept has_units = requires(P p, operand_kind k) {
+  p.resolve(k, k, binary32_desc);
+};
+
+/// For a model of hardware, the unit that it is for the operands. A variable: device code may
+/// have its value, but calls no host function.
 template <class P, element_format A, element_format B, int N, element_format SA, element_format SB>
-constexpr bool find_one_step() noexcept {
-  if constexpr (requires(P p, operand_kind k) { p.resolve(k, k, binary32_desc); }) {
-    const unit_choice c =
-        P{}.resolve({A::desc, SA::desc, N}, {B::desc, SB::desc, N}, binary32_desc);
+inline constexpr unit_choice unit_of_blocks = P{}.resolve({A::desc, SA::desc, N},
+                                                          {B::desc, SB::desc, N}, binary32_desc);
+
+template <class P, element_format A, element_format B, int N, element_format SA, element_format SB>
+constexpr bool is_one_step() noexcept {
+  if constexpr (has_units<P>) {
+    const unit_choice c = unit_of_blocks<P, A, B, N, SA, SB>;
     return c ? c.unit.step_length(N) >= N : c.code != errc::block_mismatch;
   } else {
     return P{}.step_length(N) >= N;
   }
 }
-
-// Variables, because functions of the device may not call those of the host, not even in constant
-// expressions.
 template <class P, element_format A, element_format B, int N, element_format SA, element_format SB>
-inline constexpr bool takes_block_in_one_step = find_one_step<P, A, B, N, SA, SB>();
-template <class P, element_format A, element_format B, int N, element_format SA, element_format SB>
-inline constexpr auto unit_of =
-    P{}.resolve({A::desc, SA::desc, N}, {B::desc, SB::desc, N}, binary32_desc).unit;
-template <auto Value>
-struct constant {
-  MXREF_HD static constexpr auto get() noexcept { return Value; }
-};
+inline constexpr bool takes_block_in_one_step = is_one_step<P, A, B, N, SA, SB>();
 
-/// The policy that takes the steps: for a model of hardware, the unit that it is for the operands.
+/// The policy that takes the steps.
 template <class P, element_format A, element_format B, int N, element_format SA, element_format SB>
 MXREF_HD constexpr auto policy_for_dot(const P& p) noexcept {
-  if constexpr (requires(operand_kind k) { p.resolve(k, k, binary32_desc); }) {
+  if constexpr (has_units<P>) {
     if constexpr (std::is_empty_v<P>) {
-      return constant<unit_of<P, A, B, N, SA, SB>>::get();
+      constexpr accumulate::matrix_unit u = unit_of_blocks<P, A, B, N, SA, SB>.unit;
+      return u;
     } else {
       return p.resolve({A::desc, SA::desc, N}, {B::desc, SB::desc, N}, binary32_desc).unit;
     }

@@ -8,8 +8,8 @@
 #include <type_traits>
 
 #include "mxref/accumulate.hpp"
-#include "mxref/buffer.hpp"
 #include "mxref/config.hpp"
+#include "mxref/decoded_rows.hpp"
 #include "mxref/element.hpp"
 #include "mxref/matrix_unit.hpp"
 #include "mxref/quantize.hpp"
@@ -83,104 +83,57 @@ struct gemm_options {
   bool epilogue = false;
   float alpha = 1.0F;
   float beta = 1.0F;
+  /// The scales of whole tensors (NVFP4), multiplied. Other than 1 it makes an epilogue, with
+  /// RN(alpha * tensor_scale) for alpha.
+  float tensor_scale = 1.0F;
+
+  // The orders of libraries: the policy gives binary32 partial results, which are added in
+  // binary32 (nearest even, IEEE zero signs, NaN 0x7FC00000) and rounded once to the output format.
+
+  /// Every so many k (whole steps of the policy) the accumulator is added to a binary32 register
+  /// and starts anew at +0; the register starts at C. DeepSeek-V3 does so every 128 k. 0: never.
+  int promotion = 0;
+  /// Split-K: S contiguous ranges of ceil(K / S), rounded up to whole steps, added in increasing
+  /// k. The first range starts at C, the others at +0; ranges without k are absent.
+  int split_k = 1;
+
+  /// The format that the policy makes when it is not that of D, as the D type of an instruction;
+  /// then every output is converted once more, to nearest even. format_desc{}: that of D.
+  format_desc made{};
+  overflow_mode overflow = overflow_mode::nonsaturating;  ///< of that conversion
 };
 
 namespace detail {
 
-/// Rows of an operand decoded for a policy: as terms with their scales beside them, or as
-/// binary32 patterns with the scales multiplied in.
-template <class Operand>
-class decoded_rows {
- public:
-  decoded_rows(const operand_view& view, int step) noexcept : view_(view), step_(step) {
-    if (view.format.total_bits() > 8) return;
-    for (unsigned code = 0; code < 256; ++code) {
-      numbers_[code] = mxref::to_number(view.format, code);
-    }
-  }
-
-  bool allocate(index_t rows) noexcept {
-    if (!values_.allocate(rows * view_.depth)) return false;
-    if constexpr (std::same_as<Operand, term>) {
-      return scales_.allocate(rows * scale_count()) && special_.allocate(rows * step_count());
-    }
-    return true;
-  }
-
-  void decode(index_t row, index_t slot) noexcept {
-    Operand* values = values_.data() + slot * view_.depth;
-    for (index_t k = 0; k < view_.depth; ++k) {
-      const std::uint32_t code = view_.code(row, k);
-      const number e =
-          view_.format.total_bits() <= 8 ? numbers_[code & 0xFF] : to_number(view_.format, code);
-      if constexpr (std::same_as<Operand, term>) {
-        values[k] = to_term(e);
-      } else {
-        values[k] = to_binary32(
-            view_.scaled()
-                ? scaled(e, to_number(view_.scale_format, view_.scale_code(row, k / view_.block)))
-                : e);
-      }
-    }
-    if constexpr (std::same_as<Operand, term>) decode_scales(row, slot);
-  }
-
-  /// Step i of a decoded row.
-  auto step(index_t slot, index_t i) const noexcept {
-    const Operand* values = values_.data() + slot * view_.depth + i * step_;
-    if constexpr (std::same_as<Operand, term>) {
-      chunk c;
-      c.terms = values;
-      c.scales = scales_.data() + slot * scale_count() + i * step_ / scale_block();
-      c.count = step_size(i);
-      c.block = scale_block();
-      c.man_bits = view_.format.man_bits;
-      c.special = special_[slot * step_count() + i];
-      c.scale_man_bits = view_.scaled() ? view_.scale_format.man_bits : 0;
-      c.quantum_exp = view_.format.quantum_exp();
-      return c;
-    } else {
-      return values;
-    }
-  }
-
-  int step_size(index_t i) const noexcept {
-    return static_cast<int>(smaller(view_.depth - i * step_, step_));
-  }
-  index_t step_count() const noexcept { return (view_.depth + step_ - 1) / step_; }
-
- private:
-  static index_t smaller(index_t a, index_t b) noexcept { return a < b ? a : b; }
-  int scale_block() const noexcept { return view_.scaled() ? view_.block : step_; }
-  index_t scale_count() const noexcept { return (view_.depth + scale_block() - 1) / scale_block(); }
-
-  void decode_scales(index_t row, index_t slot) noexcept {
-    term* scales = scales_.data() + slot * scale_count();
-    for (index_t b = 0; b < scale_count(); ++b) {
-      scales[b] = view_.scaled() ? to_term(to_number(view_.scale_format, view_.scale_code(row, b)))
-                                 : term{1, 0};
-    }
-    for (index_t i = 0; i < step_count(); ++i) {
-      const index_t end = smaller(view_.depth, (i + 1) * step_);
-      bool special = false;
-      for (index_t k = i * step_; k < end; ++k) {
-        special |=
-            values_[slot * view_.depth + k].is_special() || scales[k / scale_block()].is_special();
-      }
-      special_[slot * step_count() + i] = special;
-    }
-  }
-
-  operand_view view_;
-  int step_;
-  number numbers_[256]{};
-  buffer<Operand> values_;
-  buffer<term> scales_;
-  buffer<bool> special_;
-};
-
 inline operand_kind kind_of(const operand_view& v) noexcept {
   return {v.format, v.scale_format, v.block};
+}
+
+constexpr bool has_order(const gemm_options& o) noexcept {
+  return o.promotion != 0 || o.split_k != 1;
+}
+
+/// The format that the policy has to make for an output of this format.
+constexpr format_desc made_format(const gemm_options& o, const format_desc& out) noexcept {
+  if (o.epilogue || o.tensor_scale != 1.0F || has_order(o)) return binary32_desc;
+  return o.made == format_desc{} ? out : o.made;
+}
+
+/// The block size that decides the steps of a product.
+inline int step_block(const operand_view& a, const operand_view& b,
+                      const gemm_options& o) noexcept {
+  return a.scaled() ? a.block : b.scaled() ? b.block : o.block;
+}
+
+/// The policy that takes the steps of a product: for a model of hardware its unit.
+template <accumulation_policy P>
+auto policy_of_steps(const operand_view& a, const operand_view& b, const output_view& d, const P& p,
+                     const gemm_options& o) noexcept {
+  if constexpr (hardware_model<P>) {
+    return p.resolve(kind_of(a), kind_of(b), made_format(o, d.format)).unit;
+  } else {
+    return p;
+  }
 }
 
 template <accumulation_policy P>
@@ -191,7 +144,7 @@ status check_gemm(const operand_view& a, const operand_view& b, const output_vie
       d.cols != b.rows || (has_c && (o.c.rows != d.rows || o.c.depth != d.cols))) {
     return {errc::shape_mismatch};
   }
-  if (a.block < 0 || b.block < 0 || o.block < 1 ||
+  if (a.block < 0 || b.block < 0 || o.block < 1 || o.promotion < 0 || o.split_k < 1 ||
       (a.scaled() && b.scaled() && a.block != b.block)) {
     return {errc::block_mismatch};
   }
@@ -203,8 +156,14 @@ status check_gemm(const operand_view& a, const operand_view& b, const output_vie
     if (v->scaled() && !is_valid_scale(v->scale_format)) return {errc::unsupported_format};
   }
   if (has_c && (!is_valid(o.c.format) || o.c.scaled())) return {errc::unsupported_format};
-  if (!is_valid(d.format)) return {errc::unsupported_output};
-  return {p.check(kind_of(a), kind_of(b), o.epilogue ? binary32_desc : d.format)};
+  const format_desc made = made_format(o, d.format);
+  if (!is_valid(d.format) || !is_valid(made)) return {errc::unsupported_output};
+  if (const errc e = p.check(kind_of(a), kind_of(b), made); e != errc::ok) return {e};
+  if (o.promotion != 0) {
+    const auto steps = policy_of_steps(a, b, d, p, o);
+    if (o.promotion % steps.step_length(step_block(a, b, o)) != 0) return {errc::block_mismatch};
+  }
+  return {};
 }
 
 /// D = fma(alpha, acc, RN(beta * C)).
@@ -216,40 +175,78 @@ inline std::uint32_t apply_epilogue(const gemm_options& o, std::uint32_t acc, co
   return finish_nearest(c != nullptr ? add(product, t) : product, out);
 }
 
-/// One output of a product whose rows are decoded: row slot_a of A, slot_b of B.
+/// The options with the tensor scale in alpha.
+inline gemm_options fold_tensor_scale(gemm_options o) noexcept {
+  if (o.tensor_scale == 1.0F) return o;
+  o.epilogue = true;
+  o.alpha = from_number<float>(multiply(to_number(o.alpha), to_number(o.tensor_scale)));
+  o.tensor_scale = 1.0F;
+  return o;
+}
+
+/// Steps first..end-1 of one output from start: what the policy makes of them, in the format out.
 template <step_policy P>
-std::uint32_t compute_output(const P& p, const decoded_rows<typename P::operand>& rows_a,
-                             index_t slot_a, const decoded_rows<typename P::operand>& rows_b,
-                             index_t slot_b, const number* c, const gemm_options& o,
-                             format_desc out) noexcept {
+std::uint32_t compute_steps(const P& p, const decoded_rows<typename P::operand>& rows_a,
+                            index_t slot_a, const decoded_rows<typename P::operand>& rows_b,
+                            index_t slot_b, index_t first, index_t end, const number& start,
+                            format_desc out) noexcept {
   typename P::state state{};
-  p.start(state, c == nullptr || o.epilogue ? number{} : *c);
-  for (index_t i = 0; i < rows_a.step_count(); ++i) {
+  p.start(state, start);
+  for (index_t i = first; i < end; ++i) {
     if constexpr (std::same_as<typename P::operand, term>) {
       p.step(state, rows_a.step(slot_a, i), rows_b.step(slot_b, i));
     } else {
       p.step(state, rows_a.step(slot_a, i), rows_b.step(slot_b, i), rows_a.step_size(i));
     }
   }
-  return o.epilogue ? apply_epilogue(o, p.finish(state, binary32_desc), c, out)
-                    : p.finish(state, out);
+  return p.finish(state, out);
 }
 
-/// The block size that decides the steps of a product.
-inline int step_block(const operand_view& a, const operand_view& b,
-                      const gemm_options& o) noexcept {
-  return a.scaled() ? a.block : b.scaled() ? b.block : o.block;
-}
-
-/// The policy that takes the steps of a product that check_gemm has accepted.
-template <accumulation_policy P>
-auto policy_of_steps(const operand_view& a, const operand_view& b, const output_view& d, const P& p,
-                     const gemm_options& o) noexcept {
-  if constexpr (hardware_model<P>) {
-    return p.resolve(kind_of(a), kind_of(b), o.epilogue ? binary32_desc : d.format).unit;
-  } else {
-    return p;
+/// The same over all steps, in the order of a library: a binary32 result.
+template <step_policy P>
+std::uint32_t compute_in_order(const P& p, const decoded_rows<typename P::operand>& rows_a,
+                               index_t slot_a, const decoded_rows<typename P::operand>& rows_b,
+                               index_t slot_b, const number& start,
+                               const gemm_options& o) noexcept {
+  const auto run = [&](index_t first, index_t end, const number& x) {
+    return compute_steps(p, rows_a, slot_a, rows_b, slot_b, first, end, x, binary32_desc);
+  };
+  const index_t steps = rows_a.step_count();
+  const index_t range = rows_a.steps_of((rows_a.depth() + o.split_k - 1) / o.split_k);
+  const index_t interval = o.promotion == 0 ? steps : o.promotion / rows_a.step_length();
+  std::uint32_t total = to_binary32(start);
+  for (index_t first = 0; first < steps; first += range) {
+    const index_t end = first + range < steps ? first + range : steps;
+    const bool is_first = first == 0;
+    std::uint32_t part = is_first ? total : 0;
+    if (o.promotion == 0) {
+      part = run(first, end, is_first ? start : number{});
+    } else {
+      for (index_t i = first; i < end; i += interval) {
+        part = add_binary32(part, run(i, i + interval < end ? i + interval : end, number{}));
+      }
+    }
+    total = is_first ? part : add_binary32(total, part);
   }
+  return total;
+}
+
+/// One output of a product whose rows are decoded: row slot_a of A, slot_b of B.
+template <step_policy P>
+std::uint32_t compute_output(const P& p, const decoded_rows<typename P::operand>& rows_a,
+                             index_t slot_a, const decoded_rows<typename P::operand>& rows_b,
+                             index_t slot_b, const number* c, const gemm_options& o,
+                             format_desc out) noexcept {
+  const format_desc made = made_format(o, out);
+  const number start = c == nullptr || o.epilogue ? number{} : *c;
+  const std::uint32_t code =
+      has_order(o)
+          ? compute_in_order(p, rows_a, slot_a, rows_b, slot_b, start, o)
+          : compute_steps(p, rows_a, slot_a, rows_b, slot_b, 0, rows_a.step_count(), start, made);
+  if (o.epilogue) return apply_epilogue(o, code, c, out);
+  if (made == out) return code;
+  return static_cast<std::uint32_t>(
+      to_code(out, to_number(made, code), rounding::nearest_even{}, overflow::dynamic{o.overflow}));
 }
 
 template <step_policy P>
@@ -279,17 +276,21 @@ status run_gemm(const operand_view& a, const operand_view& b, const output_view&
 ///
 /// Shape:   a (M, K), b (N, K), d and options.c (M, N). Any format pair; a side may be unscaled.
 ///          Scaled sides have one block size; the last block of a row may be short.
-/// Rounds:  as P says. Output formats: what P makes (exact: any; the others: binary32). K = 0
-///          gives C rounded to the output, NaN as 0x7FC00000: no step was taken.
-/// Errors:  shape_mismatch, block_mismatch, unsupported_format, unsupported_output,
+/// Rounds:  as P says. Output formats: what P makes (exact: any; matrix units: their D types; the
+///          others: binary32), and any with options.made. K = 0 gives C rounded to the output, NaN
+///          as 0x7FC00000: no step was taken.
+/// Errors:  shape_mismatch, block_mismatch (also promotion that is no multiple of P's step),
+///          unsupported_format, unsupported_output,
 ///          out_of_memory (decoded copies of B and of one row of A); d is untouched then.
 /// Source:  OCP MX 6.1, 6.2 (which leave order and precision to P); C is added first.
-/// Checked: tests/sweep/gemm_test.cpp, tests/sweep/golden_units_test.cpp
+/// Checked: tests/sweep/gemm_test.cpp, tests/sweep/golden_units_test.cpp,
+///          tests/sweep/library_order_test.cpp
 template <accumulation_policy P = accumulate::exact>
 status gemm(const operand_view& a, const operand_view& b, const output_view& d, P p = {},
             const gemm_options& options = {}) noexcept {
   if (const status s = detail::check_gemm(a, b, d, p, options); !s) return s;
-  return detail::run_gemm(a, b, d, detail::policy_of_steps(a, b, d, p, options), options);
+  const gemm_options folded = detail::fold_tensor_scale(options);
+  return detail::run_gemm(a, b, d, detail::policy_of_steps(a, b, d, p, folded), folded);
 }
 
 MXREF_END_NAMESPACE

@@ -16,6 +16,7 @@ enum class errc {
   unsupported_output,
   unrepresentable_nan,
   out_of_memory,
+  unsupported_unit,
 };
 
 /// Result of an operation that checks its arguments. Nothing was written unless it is ok.
@@ -46,6 +47,10 @@ constexpr const char* message(status s) noexcept {
       return "the input has a NaN, and neither the element format nor the NaN policy can hold it";
     case errc::out_of_memory:
       return "not enough memory for the decoded operands";
+    case errc::unsupported_unit:
+      return "the parameters of the matrix unit leave sums that 63 bits may not hold, or "
+             "contradict "
+             "each other";
   }
   return "unknown error";
 }

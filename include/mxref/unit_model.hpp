@@ -36,6 +36,7 @@ constexpr int fixed_point_bits(const format_desc& f) noexcept {
 
 constexpr errc check_unit(const unit_desc& u, const operand_kind& a, const operand_kind& b,
                           const format_desc& out) noexcept {
+  if (!is_valid(u)) return errc::unsupported_unit;
   const bool takes_scales =
       u.sum != unit_sum::flushed && u.sum != unit_sum::two_windows && u.restart == 0;
   for (const operand_kind& o : {a, b}) {
@@ -46,7 +47,6 @@ constexpr errc check_unit(const unit_desc& u, const operand_kind& a, const opera
         o.block % u.length == 0 || (u.length % o.block == 0 && o.block % u.group == 0);
     if (!fits) return errc::block_mismatch;
   }
-  if (!is_valid(u)) return errc::unsupported_format;
   if (u.sum == unit_sum::window) {
     // Every aligned term, and the sum of all, must fit 63 bits: beyond 2^F the significands give
     // two bits, scales two more, a group its own.
@@ -58,7 +58,7 @@ constexpr errc check_unit(const unit_desc& u, const operand_kind& a, const opera
     }
     if (bits > 62) return errc::unsupported_format;
     if (u.fraction_bits + max_of(above, 4) + ceil_log2(u.length / u.group + 1) > 62) {
-      return errc::unsupported_format;
+      return errc::unsupported_unit;
     }
   }
   return out == u.accumulator ? errc::ok : errc::unsupported_output;
@@ -223,9 +223,6 @@ struct model_base {
   static constexpr errc check(const operand_kind& a, const operand_kind& b,
                               format_desc out) noexcept {
     return resolve(a, b, out).code;
-  }
-  static constexpr evidence evidence_for(format_desc a, format_desc b) noexcept {
-    return resolve({a}, {b}, binary32_desc).known;
   }
 };
 

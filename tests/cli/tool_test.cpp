@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
+
+#include "mxref/mxref.hpp"
 
 namespace {
 
@@ -138,9 +141,9 @@ TEST_F(Tool, EveryPackingAndAxisRoundTrips) {
 TEST_F(Tool, InfoListsWhatThereIs) {
   const auto json =
       nlohmann::json::parse(run("info --formats --models --rules --targets --json").out);
-  EXPECT_EQ(json["formats"].size(), 12U);
+  EXPECT_EQ(json["formats"].size(), 14U);
   EXPECT_EQ(json["formats"][0]["largest"], 448.0);
-  EXPECT_EQ(json["models"].size(), 5U);
+  EXPECT_EQ(json["models"].size(), 4 + std::size(mxref::matrix_units));
   EXPECT_EQ(json["rules"]["rounding"].size(), 6U);
   const auto file = nlohmann::json::parse(run("info --json " + path("ramp.npy")).out);
   EXPECT_EQ(file["files"][0]["shape"], (std::vector<int>{3, 40}));

@@ -185,13 +185,14 @@ TEST_F(Verify, RefusesProductsThatDoNotFit) {
   expect_refused("verify" + operands() + " --accumulate nvidia-blackwel-tcgen05-mxf8f6f4" + d,
                  {"unknown model", "did you mean 'nvidia-blackwell-tcgen05-mxf8f6f4'?"});
   expect_refused("verify" + operands() + " --accumulate tcgen05" + d,
-                 {"unknown model", "did you mean 'nvidia-blackwell-tcgen05-mxf8f6f4'?"});
+                 {"unknown model", "did you mean 'nvidia-blackwell-tcgen05-f16'?"});
   expect_refused("verify" + operands() + model + " --block 16" + d,
                  {"a_scales", "16 x 8", "16 x 16"});
   expect_refused("verify" + operands() + model + " --out-type f16" + d, {"output", "f16"});
   expect_refused("verify" + operands("int8") + model + d, {"does not take", "int8"});
   expect_refused("verify" + operands("bf16") + model + d, {"gemm.npz:a", "uint16"});
-  expect_refused("verify" + operands() + model + d + " --store-type e4m3", {"--store-type"});
+  expect_refused("verify" + operands() + model + d + " --store-type e8m0", {"format", "e8m0"});
+  expect_refused("verify" + operands() + model + d + " --store-type e4m3", {"--d", "uint8"});
   expect_refused("verify" + operands() + model + " --d " + dump + ":dd", {"dd"});
   expect_refused("verify" + operands() + model + " --d " + dump + ":a", {"uint8", "float32"});
   save<float>("wide.npy", dtype::f32, {16, 17}, std::vector<float>(272));

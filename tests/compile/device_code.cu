@@ -54,3 +54,19 @@ __global__ void dot_kernel(const float* x, const float* y, float* out) {
                     accumulate::nvidia_blackwell_tcgen05_mxf8f6f4{});
   out[threadIdx.x] = sum;
 }
+
+// Any matrix unit: its parameters are an argument.
+__global__ void unit_kernel(accumulate::matrix_unit unit, mxref::chunk a, mxref::chunk b,
+                            const unsigned* c, unsigned* d) {
+  a.terms += a.count * threadIdx.x;
+  b.terms += b.count * threadIdx.x;
+  accumulate::matrix_unit::state state;
+  unit.start(state, mxref::to_number(unit.desc.accumulator, c[threadIdx.x]));
+  unit.step(state, a, b);
+  d[threadIdx.x] = unit.finish(state, unit.desc.accumulator);
+}
+
+__global__ void nvfp4_kernel(const mxref::mx_block<mxref::E2M1, 16, mxref::UE4M3>* a, float* d) {
+  d[threadIdx.x] =
+      mxref::dot(a[threadIdx.x], a[0], accumulate::nvidia_blackwell_tcgen05_mxf4nvf4{});
+}

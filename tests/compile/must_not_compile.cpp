@@ -154,6 +154,16 @@ float d = dot(mx_block<E2M1, 16>{}, mx_block<E2M1, 16>{}, tcgen05{});
 float d = dot(mx_block<E2M1, 16>{}, mx_block<E2M1, 16>{});
 #endif
 
+#elif defined(CASE_unit_as_a_value)
+struct narrow : accumulate::matrix_unit {
+  constexpr narrow() : matrix_unit{{.length = 32, .fraction_bits = 13}} {}
+};
+#if BROKEN
+float d = dot(mxfp4{}, mxfp4{}, accumulate::matrix_unit{{.length = 32}});
+#else
+float d = dot(mxfp4{}, mxfp4{}, narrow{});
+#endif
+
 #elif defined(CASE_gemm_policy)
 status multiply(const operand_view& a, const operand_view& b, const output_view& d) {
 #if BROKEN

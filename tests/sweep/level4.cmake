@@ -6,4 +6,4 @@ mark_as_advanced(MXREF_MPFR_INCLUDE_DIR MXREF_MPFR_LIBRARY)
 target_include_directories(mxref_sweep_tests SYSTEM PRIVATE ${MXREF_MPFR_INCLUDE_DIR})
 target_link_libraries(mxref_sweep_tests PRIVATE ${MXREF_MPFR_LIBRARY})
 target_sources(mxref_sweep_tests PRIVATE binary32_test.cpp dot_test.cpp exact_sum_test.cpp gemm_test.cpp
-                                         matrix_unit_test.cpp unit_test.cpp)
+                                         library_order_test.cpp matrix_unit_test.cpp unit_test.cpp)

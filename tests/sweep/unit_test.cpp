@@ -513,4 +513,87 @@ TEST(UnitMutations, AreAllFound) {
   }
 }
 
+// Parameters whose sums 63 bits may not hold, or that contradict each other, are refused; what is
+// taken at the edge is right.
+TEST(OwnUnits, AreCheckedAndTotal) {
+  const auto check = [](const mxref::unit_desc& u, const named_format& f, const scaling& s) {
+    return matrix_unit{u}.check(kind_of(f, s), kind_of(f, s), u.accumulator);
+  };
+  const scaling none{0, sweep::e8m0};
+  const auto with = [](auto change) {
+    mxref::unit_desc u;
+    u.exponent_floor = -133;
+    change(u);
+    return u;
+  };
+  using desc = mxref::unit_desc;
+  EXPECT_EQ(check(with([](desc&) {}), sweep::e4m3, none), errc::ok);
+  for (const desc& u :
+       {with([](desc& x) { x.length = 0; }), with([](desc& x) { x.length = -4; }),
+        with([](desc& x) { x.group = 0; }), with([](desc& x) { x.group = 3; }),
+        with([](desc& x) { x.fraction_bits = 56; }), with([](desc& x) { x.fraction_bits = 0; }),
+        with([](desc& x) { x.output_bits = 24; }), with([](desc& x) { x.output_bits = 0; }),
+        with([](desc& x) { x.output = mxref::rounding_mode::up; }),
+        with([](desc& x) { x.accumulator = mxref::E4M3::desc; }),
+        with([](desc& x) { x.restart = -1; }),
+        with([](desc& x) { x.order = mxref::unit_order::even_odd; }), with([](desc& x) {
+          x.restart = 128;
+          x.order = mxref::unit_order::pairs_of_pairs;
+        }),
+        with([](desc& x) {
+          x.sum = mxref::unit_sum::flushed;
+          x.accumulator = mxref::binary16::desc;
+          x.output_bits = 10;
+        }),
+        with([](desc& x) {
+          x.sum = mxref::unit_sum::two_windows;
+          x.second_fraction_bits = 20;
+        })}) {
+    EXPECT_EQ(check(u, sweep::e4m3, none), errc::unsupported_unit);
+  }
+  EXPECT_EQ(check({}, sweep::int8, none), errc::unsupported_format);
+  EXPECT_EQ(check({}, sweep::e4m3, {24, sweep::e8m0}), errc::block_mismatch);
+  EXPECT_EQ(check({}, sweep::e4m3, {8, sweep::e8m0}), errc::ok);
+  EXPECT_EQ(check(with([](desc& x) { x.restart = 32; }), sweep::e4m3, {32, sweep::e8m0}),
+            errc::unsupported_format);
+  // Groups of elements whose sums do not fit.
+  EXPECT_EQ(check(with([](desc& x) { x.group = 16; }), sweep::bf16, none),
+            errc::unsupported_format);
+
+  // Windows, lengths and formats that no hardware has, against the description.
+  random_source random(900);
+  int taken = 0;
+  for (int round = 0; round < 3000; ++round) {
+    const named_format a = unit_elements[random.below(unit_elements.size())];
+    const named_format b = unit_elements[random.below(unit_elements.size())];
+    const scaling s = all_scalings[random.below(all_scalings.size())];
+    desc u;
+    u.length = 1 << random.below(7);
+    u.fraction_bits = random.between(1, 58);
+    if (random.one_in(2)) u.exponent_floor = random.between(-160, 0);
+    u.group = random.one_in(3) ? 1 << random.below(5) : 1;
+    const bool is_f16 = random.one_in(4);
+    const bool truncates = random.one_in(2);
+    u.accumulator = is_f16 ? mxref::binary16::desc : mxref::binary32_desc;
+    u.output = truncates ? mxref::rounding_mode::toward_zero : mxref::rounding_mode::nearest_even;
+    u.output_bits = u.accumulator.man_bits;
+    if (matrix_unit{u}.check(kind_of(a, s), kind_of(b, s), u.accumulator) != errc::ok) continue;
+    ++taken;
+    instruction i{&mxref::matrix_units[0], a, b, s, is_f16 ? sweep::f16 : sweep::f32, {u}, {}};
+    oracle::fused_sum& sum = i.description.sum;
+    sum.length = static_cast<std::size_t>(u.length);
+    sum.fraction_bits = u.fraction_bits;
+    sum.exponent_floor.reset();
+    if (u.exponent_floor != desc::no_floor) sum.exponent_floor = u.exponent_floor;
+    sum.group = u.group == 1 ? 0 : static_cast<std::size_t>(u.group);
+    sum.accumulator = i.out.id;
+    sum.truncates_output = truncates;
+    test_problem p = draw_row(i, all_categories[random.below(all_categories.size())], random);
+    ASSERT_EQ(run(p, i.unit, i.out), oracle::dot(p.element(0, 0), i.description))
+        << i.text() << ", L " << u.length << ", F " << u.fraction_bits << ", G " << u.group
+        << ", floor " << u.exponent_floor;
+  }
+  EXPECT_GT(taken, 1000);
+}
+
 }  // namespace

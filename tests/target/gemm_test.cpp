@@ -228,6 +228,77 @@ TEST_P(Product, OrdinaryDataTakesTheTileKernels) {
   }
 }
 
+/// Every model on operands that it takes: the kernel where the unit is a plain window, else the
+/// scalar core on the executor's threads; with library orders too.
+TEST_P(Product, EqualsTheScalarOneForEveryMatrixUnit) {
+  count_tiles_only();
+  generator r(16);
+  for (const mxref::unit_model& m : mxref::matrix_units) {
+    for (int line = 0; line < m.mode_count; ++line) {
+      const mxref::unit_mode& mode = m.modes[line];
+      for (const auto& f : all_formats) {
+        if ((mxref::set_of(f.desc) & mode.a) == 0) continue;
+        if (mode.block != 0 && mode.scale_format != mxref::E8M0::desc) continue;
+        const bool is_f32 = mode.unit.accumulator == mxref::binary32_desc;
+        for (const data_kind kind :
+             {data_kind::normal, data_kind::raw_finite, data_kind::specials}) {
+          const operand a = make_operand(r, f.desc, 9, 150, mode.block, kind);
+          const operand b = make_operand(r, f.desc, 21, 150, mode.block, kind);
+          mxref::gemm_options options;
+          const operand c = make_operand(r, mode.unit.accumulator, 9, 21, 0, kind);
+          if (below(r, 2) != 0) options.c = c.view;
+          switch (below(r, 5)) {
+            case 0:
+              options.split_k = 2;
+              break;
+            case 1:
+              options.promotion = 64;
+              break;
+            case 2:
+              options.tensor_scale = 0.3F;
+              break;
+            default:
+              break;
+          }
+          const int threads = 1 + below(r, 4);
+          if (is_f32) {
+            compare_as<mxref::unit_model, float>(a, b, m, options, threads, false);
+          } else {
+            compare_as<mxref::unit_model, mxref::binary16>(a, b, m, options, threads, false);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Product, PlainWindowsTakeTheKernel) {
+  count_tiles_only();
+  generator r(17);
+  std::vector<float> d(12 * 64);
+  const auto used_by = [&](auto policy, mxref::format_desc f, const mxref::gemm_options& o = {}) {
+    const operand a = make_operand(r, f, 12, 256, 0, data_kind::normal);
+    const operand b = make_operand(r, f, 64, 256, 0, data_kind::normal);
+    const long before = uses();
+    EXPECT_TRUE(simd::gemm_with(table(), a.view, b.view, mxref::view(d.data(), 12, 64), policy,
+                                simd::serial{}, o));
+    return uses() - before;
+  };
+  const mxref::format_desc f16 = mxref::binary16::desc;
+  EXPECT_GT(used_by(accumulate::nvidia_volta_mma{}, f16), 0);
+  EXPECT_GT(used_by(accumulate::nvidia_ampere_mma{}, f16), 0);
+  EXPECT_GT(used_by(accumulate::nvidia_hopper_wgmma{}, f16), 0);
+  EXPECT_GT(used_by(accumulate::nvidia_blackwell_tcgen05_f8f6f4{}, mxref::E5M2::desc), 0);
+  // Another output rounding, products beyond binary32, steps that are not plain, an order.
+  EXPECT_EQ(used_by(accumulate::nvidia_hopper_wgmma{}, mxref::E4M3::desc), 0);
+  EXPECT_EQ(used_by(accumulate::nvidia_hopper_wgmma{}, mxref::bfloat16::desc), 0);
+  EXPECT_EQ(used_by(accumulate::nvidia_hopper_mma{}, mxref::E4M3::desc), 0);
+  EXPECT_EQ(used_by(accumulate::amd_cdna3_mfma{}, f16), 0);
+  mxref::gemm_options split;
+  split.split_k = 2;
+  EXPECT_EQ(used_by(accumulate::nvidia_hopper_wgmma{}, f16, split), 0);
+}
+
 MXREF_ON_EVERY_TILE_TARGET(Product);
 // Static dispatch may be for a target without tile kernels.
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Product);

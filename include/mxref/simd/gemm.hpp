@@ -179,12 +179,49 @@ status run_tiled(const kernel_table& kernels, const Engine& engine, const operan
   return tiled_product<Engine, P>(kernels, engine, a, b, d, p, options, step).run(e);
 }
 
+/// The scalar core, the rows of A spread over the workers. All memory comes before the first
+/// output.
+template <class P, executor E>
+status run_scalar(const operand_view& a, const operand_view& b, const output_view& d, const P& p,
+                  const gemm_options& options, int step, const E& e) noexcept {
+  using rows_type = mxref::detail::decoded_rows<typename P::operand>;
+  rows_type rows_b(b, step);
+  const auto worker_count = static_cast<std::size_t>(e.size());
+  const std::unique_ptr<std::unique_ptr<rows_type>[]> workers(
+      new (std::nothrow) std::unique_ptr<rows_type>[worker_count]);
+  if (workers == nullptr || !rows_b.allocate(b.rows)) return {errc::out_of_memory};
+  for (std::size_t i = 0; i < worker_count; ++i) {
+    workers[i].reset(new (std::nothrow) rows_type(a, step));
+    if (workers[i] == nullptr || !workers[i]->allocate(1)) return {errc::out_of_memory};
+  }
+  e.run(b.rows, [&](index_t n, index_t) { rows_b.decode(n, n); });
+  const bool has_c = options.c.rows != 0;
+  e.run(a.rows, [&](index_t m, index_t w) {
+    rows_type& rows_a = *workers[static_cast<std::size_t>(w)];
+    rows_a.decode(m, 0);
+    for (index_t n = 0; n < b.rows; ++n) {
+      number c{};
+      if (has_c) c = operand_number(options.c, m, n);
+      d.store(m, n,
+              mxref::detail::compute_output(p, rows_a, 0, rows_b, n, has_c ? &c : nullptr, options,
+                                            d.format));
+    }
+  });
+  return {};
+}
+
+/// Whether every output is the policy's own or the epilogue's: what tiles can do.
+inline bool is_plain(const gemm_options& o, const format_desc& out) noexcept {
+  return !mxref::detail::has_order(o) && (o.epilogue || mxref::detail::made_format(o, out) == out);
+}
+
 /// A product that check_gemm has accepted.
 template <step_policy P, executor E>
 status plan(const kernel_table& kernels, const operand_view& a, const operand_view& b,
             const output_view& d, const P& p, const E& e, const gemm_options& options) noexcept {
   const int step = p.step_length(mxref::detail::step_block(a, b, options));
-  if (kernels.chain != nullptr && a.depth > 0 && a.rows > 0 && b.rows > 0) {
+  if (kernels.chain != nullptr && a.depth > 0 && a.rows > 0 && b.rows > 0 &&
+      is_plain(options, d.format)) {
     if constexpr (std::same_as<P, accumulate::fp32_chain>) {
       return chain_product<E>(kernels, a, b, d, options, e).run();
     } else if constexpr (std::same_as<P, accumulate::block_exact_fp32>) {
@@ -203,24 +240,22 @@ status plan(const kernel_table& kernels, const operand_view& a, const operand_vi
       }
     }
   }
-  return mxref::detail::run_gemm(a, b, d, p, options);
+  return run_scalar(a, b, d, p, options, step, e);
 }
 
 }  // namespace detail
 
-/// mxref::gemm on the kernels of a target and the threads of an executor. Policies and formats
-/// without a kernel are computed by the scalar core, on the calling thread.
+/// mxref::gemm on the kernels of a target and the threads of an executor. Policies, formats and
+/// orders without a kernel are computed by the scalar core on these threads.
 template <accumulation_policy P, executor E>
 status gemm_with(const kernel_table& kernels, const operand_view& a, const operand_view& b,
                  const output_view& d, P p, const E& e, const gemm_options& options = {}) noexcept {
   if (const status s = mxref::detail::check_gemm(a, b, d, p, options); !s) return s;
-  if constexpr (hardware_model<P>) {
-    return gemm_with(kernels, a, b, d, mxref::detail::policy_of_steps(a, b, d, p, options), e,
-                     options);
-  } else {
-    return detail::plan(kernels, a, b, d, p, e, options);
-  }
+  const gemm_options folded = mxref::detail::fold_tensor_scale(options);
+  return detail::plan(kernels, a, b, d, mxref::detail::policy_of_steps(a, b, d, p, folded), e,
+                      folded);
 }
+
 }  // namespace simd
 
 MXREF_END_NAMESPACE
