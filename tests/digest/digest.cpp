@@ -513,6 +513,55 @@ void accumulate_all(hash& h) {
   dot_all<P>(h);
 }
 
+// Every line of every model of a matrix unit, and library orders around it.
+void matrix_units_all(hash& h) {
+  constexpr format_desc formats[] = {binary16::desc, bfloat16::desc, TF32::desc, E4M3::desc,
+                                     E5M2::desc,     E3M2::desc,     E2M3::desc, E2M1::desc,
+                                     E4M3FNUZ::desc, E5M2FNUZ::desc};
+  random_bits random(9);
+  int round = 0;
+  for (const unit_model& model : matrix_units) {
+    for (int line = 0; line < model.mode_count; ++line) {
+      const unit_mode& mode = model.modes[line];
+      for (const format_desc& fa : formats) {
+        for (const format_desc& fb : formats) {
+          if ((set_of(fa) & mode.a) == 0 || (set_of(fb) & mode.b) == 0) continue;
+          for (int kind = 0; kind < 5; ++kind) {
+            ++round;
+            constexpr index_t depths[] = {64, 70, 33, 32};
+            operand a(fa, rows, depths[round % 4], kind, random);
+            operand b(fb, cols, depths[round % 4], kind, random);
+            if (mode.block != 0) {
+              a.scale(mode.block, mode.scale_format, kind, random);
+              b.scale(mode.block, mode.scale_format, kind, random);
+            }
+            if (kind == 1) {
+              a.mirror(false);
+              b.mirror(true);
+            }
+            gemm_options options;
+            operand c(mode.unit.accumulator, rows, cols, kind, random);
+            if (round % 3 != 0) options.c = c.get();
+            if (round % 7 == 1) options.split_k = 2;
+            if (round % 7 == 2) options.promotion = 2 * mode.unit.step();
+            if (round % 7 == 3) options.tensor_scale = 0x1.4p-3F;
+            std::uint32_t d[rows * cols] = {};
+            output_view out;
+            out.format = mode.unit.accumulator;
+            out.data = d;
+            out.rows = rows;
+            out.cols = cols;
+            out.col_bytes = sizeof d[0];
+            out.row_bytes = cols * out.col_bytes;
+            h.add(static_cast<std::uint64_t>(gemm(a.get(), b.get(), out, model, options).code));
+            for (const std::uint32_t code : d) h.add(std::uint64_t{code});
+          }
+        }
+      }
+    }
+  }
+}
+
 void binary32_operations(hash& h) {
   random_bits random(8);
   for (int i = 0; i < 40000; ++i) {
@@ -544,6 +593,7 @@ constexpr part parts[] = {
     {accumulate::fp32_chain::name, accumulate_all<accumulate::fp32_chain>},
     {accumulate::nvidia_blackwell_tcgen05_mxf8f6f4::name,
      accumulate_all<accumulate::nvidia_blackwell_tcgen05_mxf8f6f4>},
+    {"matrix-units", matrix_units_all},
 };
 
 std::uint32_t product_bits(std::uint32_t a, std::uint32_t b) {
