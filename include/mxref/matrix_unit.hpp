@@ -3,12 +3,61 @@
 #ifndef MXREF_MATRIX_UNIT_HPP_
 #define MXREF_MATRIX_UNIT_HPP_
 
+#include <cstddef>
+
 #include "mxref/amd.hpp"
 #include "mxref/config.hpp"
 #include "mxref/nvidia.hpp"
+#include "mxref/status.hpp"
+#include "mxref/unit_desc.hpp"
 #include "mxref/unit_model.hpp"
 
 MXREF_BEGIN_NAMESPACE
+
+namespace detail {
+
+/// A short name: the one kind that takes the operands as its instruction has them, scaled or not;
+/// else the one that takes them with scale 1.
+template <class... Kinds>
+struct any_kind {
+  static constexpr unit_choice resolve(const operand_kind& a, const operand_kind& b,
+                                       format_desc out) noexcept {
+    const unit_choice choices[] = {Kinds::resolve(a, b, out)...};
+    const bool has_scales[] = {(Kinds::modes[0].block != 0)...};
+    const bool wants_scales = a.block != 0 || b.block != 0;
+    for (const bool is_strict : {true, false}) {
+      int taken = 0;
+      unit_choice choice;
+      for (std::size_t i = 0; i < sizeof...(Kinds); ++i) {
+        if (!choices[i] || (is_strict && has_scales[i] != wants_scales)) continue;
+        choice = choices[i];
+        ++taken;
+      }
+      if (taken > 1) choice.code = errc::ambiguous_unit;
+      if (taken > 0) return choice;
+    }
+    return {};
+  }
+  static constexpr errc check(const operand_kind& a, const operand_kind& b,
+                              format_desc out) noexcept {
+    return resolve(a, b, out).code;
+  }
+};
+
+}  // namespace detail
+
+namespace accumulate {
+
+/// tcgen05.mma of Blackwell (sm_100) of any kind; E2M1 with E8M0 scales of 32 leaves several, and
+/// is refused.
+struct nvidia_blackwell_tcgen05
+    : detail::any_kind<nvidia_blackwell_tcgen05_f16, nvidia_blackwell_tcgen05_tf32,
+                       nvidia_blackwell_tcgen05_f8f6f4, nvidia_blackwell_tcgen05_mxf8f6f4,
+                       nvidia_blackwell_tcgen05_mxf4, nvidia_blackwell_tcgen05_mxf4nvf4> {
+  static constexpr const char* name = "nvidia-blackwell-tcgen05";
+};
+
+}  // namespace accumulate
 
 /// A model by its run-time name.
 struct unit_model {

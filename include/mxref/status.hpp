@@ -17,6 +17,7 @@ enum class errc {
   unrepresentable_nan,
   out_of_memory,
   unsupported_unit,
+  ambiguous_unit,
 };
 
 /// Result of an operation that checks its arguments. Nothing was written unless it is ok.
@@ -51,6 +52,8 @@ constexpr const char* message(status s) noexcept {
       return "the parameters of the matrix unit leave sums that 63 bits may not hold, or "
              "contradict "
              "each other";
+    case errc::ambiguous_unit:
+      return "several instructions of the unit take these operands: name the kind";
   }
   return "unknown error";
 }
