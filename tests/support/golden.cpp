@@ -312,9 +312,10 @@ void comparison::diverges(std::size_t i, std::string_view id, std::uint64_t got,
 
 std::vector<tensor_core_config> tensor_core_configs() {
   std::vector<tensor_core_config> result;
-  for (const auto& [name, c] : tensor_cores().at("configs").items()) {
+  for (const auto& entry : tensor_cores().at("configs").items()) {  // clang 14 captures no binding
+    const auto& c = entry.value();
     tensor_core_config config;
-    config.name = name;
+    config.name = entry.key();
     const auto text = [&c](const char* key) { return c.value(key, std::string()); };
     config.gpu = text("gpu");
     config.model = text("model");
