@@ -167,7 +167,7 @@ dtype container(mxref::format_desc f) {
 namespace {
 
 bool takes(const mxref::unit_model& m, const model_use& use) {
-  return m.check(use.a, use.b, use.out) == mxref::errc::ok;
+  return m.resolve(use.a, use.b, use.out).code == mxref::errc::ok;
 }
 
 /// As the instruction: scaled operands where it has scales. (Scale 1 is not an instruction.)

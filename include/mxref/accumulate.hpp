@@ -134,9 +134,7 @@ struct block_fused_fp32 : detail::binary32_policy {
   static constexpr int step_length(int block) noexcept { return block; }
   MXREF_HD static constexpr void step(state& s, const chunk& a, const chunk& b) noexcept {
     const number acc = to_number(binary32_desc, s.value);
-    special_class special;
-    special.add(acc);
-    if (a.special || b.special) special.add_products(a, b);
+    const special_class special = special_class::of_step(acc, a, b);
     if (special.any()) {
       s.value = to_binary32(special.result());
       return;

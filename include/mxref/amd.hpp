@@ -105,10 +105,6 @@ struct amd_cdna4_mfma_scale {
     here.unit = assumed;
     return choose_unit(&here, 1, a, b, out);
   }
-  constexpr errc check(const operand_kind& a, const operand_kind& b,
-                       format_desc out) const noexcept {
-    return resolve(a, b, out).code;
-  }
 };
 
 }  // namespace accumulate

@@ -19,13 +19,9 @@ MXREF_BEGIN_NAMESPACE
 namespace detail {
 
 template <class P, element_format A, element_format B, int N, element_format SA, element_format SB>
-inline constexpr bool takes_operands = P{}.check({A::desc, SA::desc, N}, {B::desc, SB::desc, N},
-                                                 binary32_desc) == errc::ok;
-
-template <class P>
-concept has_units = requires(P p, operand_kind k) {
-  p.resolve(k, k, binary32_desc);
-};
+inline constexpr bool takes_operands = check_policy(P{}, {A::desc, SA::desc, N},
+                                                    {B::desc, SB::desc, N},
+                                                    binary32_desc) == errc::ok;
 
 /// For a model of hardware, the unit that it is for the operands. A variable: device code may
 /// have its value, but calls no host function.
@@ -35,7 +31,7 @@ inline constexpr unit_choice unit_of_blocks = P{}.resolve({A::desc, SA::desc, N}
 
 template <class P, element_format A, element_format B, int N, element_format SA, element_format SB>
 constexpr bool is_one_step() noexcept {
-  if constexpr (has_units<P>) {
+  if constexpr (hardware_model<P>) {
     const unit_choice c = unit_of_blocks<P, A, B, N, SA, SB>;
     return c ? c.unit.step_length(N) >= N : c.code != errc::block_mismatch;
   } else {
@@ -48,7 +44,7 @@ inline constexpr bool takes_block_in_one_step = is_one_step<P, A, B, N, SA, SB>(
 /// The policy that takes the steps.
 template <class P, element_format A, element_format B, int N, element_format SA, element_format SB>
 MXREF_HD constexpr auto policy_for_dot(const P& p) noexcept {
-  if constexpr (has_units<P>) {
+  if constexpr (hardware_model<P>) {
     if constexpr (std::is_empty_v<P>) {
       constexpr accumulate::matrix_unit u = unit_of_blocks<P, A, B, N, SA, SB>.unit;
       return u;

@@ -31,13 +31,6 @@ concept step_policy = requires(const P p, typename P::state s, number c, format_
   { p.finish(s, out) } -> std::same_as<std::uint32_t>;
 };
 
-/// A model of hardware: its table says which unit it is for given operands.
-template <class P>
-concept hardware_model = requires(const P p, format_desc out, operand_kind kind) {
-  { p.resolve(kind, kind, out) } -> std::same_as<unit_choice>;
-  { p.check(kind, kind, out) } -> std::same_as<errc>;
-};
-
 template <class P>
 concept accumulation_policy = step_policy<P> || hardware_model<P>;
 
@@ -158,7 +151,7 @@ status check_gemm(const operand_view& a, const operand_view& b, const output_vie
   if (has_c && (!is_valid(o.c.format) || o.c.scaled())) return {errc::unsupported_format};
   const format_desc made = made_format(o, d.format);
   if (!is_valid(d.format) || !is_valid(made)) return {errc::unsupported_output};
-  if (const errc e = p.check(kind_of(a), kind_of(b), made); e != errc::ok) return {e};
+  if (const errc e = check_policy(p, kind_of(a), kind_of(b), made); e != errc::ok) return {e};
   if (o.promotion != 0) {
     const auto steps = policy_of_steps(a, b, d, p, o);
     if (o.promotion % steps.step_length(step_block(a, b, o)) != 0) return {errc::block_mismatch};
@@ -249,6 +242,23 @@ std::uint32_t compute_output(const P& p, const decoded_rows<typename P::operand>
       to_code(out, to_number(made, code), rounding::nearest_even{}, overflow::dynamic{o.overflow}));
 }
 
+/// Outputs (row, col) .. (row, col + count - 1) of a product: row slot_a of A, rows first_b and on
+/// of B.
+template <step_policy P>
+void compute_outputs(const P& p, const decoded_rows<typename P::operand>& rows_a, index_t slot_a,
+                     const decoded_rows<typename P::operand>& rows_b, index_t first_b, index_t row,
+                     index_t col, index_t count, const gemm_options& o,
+                     const output_view& d) noexcept {
+  const bool has_c = o.c.rows != 0;
+  for (index_t n = 0; n < count; ++n) {
+    number c{};
+    if (has_c) c = operand_number(o.c, row, col + n);
+    d.store(
+        row, col + n,
+        compute_output(p, rows_a, slot_a, rows_b, first_b + n, has_c ? &c : nullptr, o, d.format));
+  }
+}
+
 template <step_policy P>
 status run_gemm(const operand_view& a, const operand_view& b, const output_view& d, const P& p,
                 const gemm_options& options) noexcept {
@@ -257,15 +267,9 @@ status run_gemm(const operand_view& a, const operand_view& b, const output_view&
   decoded_rows<typename P::operand> rows_b(b, step);
   if (!rows_a.allocate(1) || !rows_b.allocate(b.rows)) return {errc::out_of_memory};
   for (index_t n = 0; n < b.rows; ++n) rows_b.decode(n, n);
-  const bool has_c = options.c.rows != 0;
   for (index_t m = 0; m < a.rows; ++m) {
     rows_a.decode(m, 0);
-    for (index_t n = 0; n < b.rows; ++n) {
-      number c{};
-      if (has_c) c = operand_number(options.c, m, n);
-      d.store(m, n,
-              compute_output(p, rows_a, 0, rows_b, n, has_c ? &c : nullptr, options, d.format));
-    }
+    compute_outputs(p, rows_a, 0, rows_b, 0, m, 0, b.rows, options, d);
   }
   return {};
 }

@@ -38,10 +38,6 @@ struct any_kind {
     }
     return {};
   }
-  static constexpr errc check(const operand_kind& a, const operand_kind& b,
-                              format_desc out) noexcept {
-    return resolve(a, b, out).code;
-  }
 };
 
 }  // namespace detail
@@ -69,10 +65,6 @@ struct unit_model {
   constexpr unit_choice resolve(const operand_kind& a, const operand_kind& b,
                                 format_desc out) const noexcept {
     return choose_unit(modes, mode_count, a, b, out);
-  }
-  constexpr errc check(const operand_kind& a, const operand_kind& b,
-                       format_desc out) const noexcept {
-    return resolve(a, b, out).code;
   }
 };
 

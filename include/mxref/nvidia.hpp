@@ -193,29 +193,12 @@ struct nvidia_hopper_wgmma : detail::model_base<nvidia_hopper_wgmma> {
   };
 };
 
-/// mma.sync of Blackwell (sm_100): as Hopper.
+/// mma.sync of Blackwell (sm_100): as Hopper, and measured like it.
 /// Not settled: the exponent floor of a binary16 D is -22 in MMA-Sim, -21 in the MATLAB models.
 struct nvidia_blackwell_mma : detail::model_base<nvidia_blackwell_mma> {
   static constexpr const char* name = "nvidia-blackwell-mma";
   static constexpr const char* instruction = "mma.sync (sm_100)";
-  static constexpr unit_mode modes[] = {
-      detail::hw(set_f16, detail::late_f32),
-      detail::hw(set_bf16, detail::late_f32),
-      detail::mode(set_tf32, detail::late_tf32, evidence::measured, detail::source_four_products),
-      detail::hw(set_f16, detail::late_f16),
-      detail::mode(set_e4m3, detail::emulated_fp8(detail::late_f32), evidence::measured,
-                   detail::source_emulation),
-      detail::mode(set_e5m2, detail::emulated_fp8(detail::late_f32), evidence::measured,
-                   detail::source_emulation),
-      detail::mode(set_fp8, detail::emulated_fp8(detail::late_f32), evidence::guess,
-                   detail::source_mixed_emulation),
-      detail::mode(set_e4m3, detail::emulated_fp8(detail::late_f16), evidence::measured,
-                   detail::source_emulation),
-      detail::mode(set_e5m2, detail::emulated_fp8(detail::late_f16), evidence::measured,
-                   detail::source_emulation),
-      detail::mode(set_fp8, detail::emulated_fp8(detail::late_f16), evidence::guess,
-                   detail::source_mixed_emulation),
-  };
+  static constexpr const auto& modes = nvidia_hopper_mma::modes;
 };
 
 /// mma.sync of RTX Blackwell (sm_120) with 16-bit and TF32 operands.

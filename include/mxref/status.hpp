@@ -49,9 +49,8 @@ constexpr const char* message(status s) noexcept {
     case errc::out_of_memory:
       return "not enough memory for the decoded operands";
     case errc::unsupported_unit:
-      return "the parameters of the matrix unit leave sums that 63 bits may not hold, or "
-             "contradict "
-             "each other";
+      return "the parameters of the matrix unit contradict each other, or its sums may need more "
+             "than 63 bits";
     case errc::ambiguous_unit:
       return "several instructions of the unit take these operands: name the kind";
   }

@@ -62,6 +62,14 @@ struct special_class {
     nan |= x.is_nan();
     if (x.is_inf()) add_inf(x.negative);
   }
+  /// What an accumulator and the products of a step give.
+  MXREF_HD static constexpr special_class of_step(const number& acc, const chunk& a,
+                                                  const chunk& b) noexcept {
+    special_class special;
+    special.add(acc);
+    if (a.special || b.special) special.add_products(a, b);
+    return special;
+  }
   /// NaN, or an Inf with its sign; call when any().
   MXREF_HD constexpr number result() const noexcept {
     if (nan || (positive_inf && negative_inf)) return {0, 0, false, number_class::nan};

@@ -4,6 +4,7 @@
 #ifndef MXREF_UNIT_MODEL_HPP_
 #define MXREF_UNIT_MODEL_HPP_
 
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 
@@ -210,7 +211,26 @@ constexpr unit_choice choose_unit(const unit_mode* modes, int count, const opera
   return none;
 }
 
+/// A model of hardware: its table says which unit it is for given operands.
+template <class P>
+concept hardware_model = requires(const P p, format_desc out, operand_kind kind) {
+  { p.resolve(kind, kind, out) } -> std::same_as<unit_choice>;
+};
+
 namespace detail {
+
+/// Whether a policy takes these operands and makes this output. A model's unit must stand the
+/// examination of any other: a user may have set its parameters.
+template <class P>
+constexpr errc check_policy(const P& p, const operand_kind& a, const operand_kind& b,
+                            const format_desc& out) noexcept {
+  if constexpr (hardware_model<P>) {
+    const unit_choice choice = p.resolve(a, b, out);
+    return choice ? choice.unit.check(a, b, out) : choice.code;
+  } else {
+    return p.check(a, b, out);
+  }
+}
 
 /// What every model of hardware shares: Model::modes is its table.
 template <class Model>
@@ -219,10 +239,6 @@ struct model_base {
                                        format_desc out) noexcept {
     return choose_unit(Model::modes, static_cast<int>(sizeof(Model::modes) / sizeof(unit_mode)), a,
                        b, out);
-  }
-  static constexpr errc check(const operand_kind& a, const operand_kind& b,
-                              format_desc out) noexcept {
-    return resolve(a, b, out).code;
   }
 };
 

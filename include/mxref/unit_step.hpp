@@ -168,9 +168,7 @@ MXREF_HD constexpr std::uint32_t special_output(const unit_desc& u,
 MXREF_HD constexpr std::uint32_t window_step(const unit_desc& u, std::uint32_t c, const chunk& a,
                                              const chunk& b) noexcept {
   const number acc = to_number(u.accumulator, c);
-  special_class special;
-  special.add(acc);
-  if (a.special || b.special) special.add_products(a, b);
+  const special_class special = special_class::of_step(acc, a, b);
   if (special.any()) return special_output(u, special);
 
   int top = u.group == 1 ? top_exponent(u, a, b) : top_group_exponent(a, b, u.group);
@@ -260,9 +258,7 @@ MXREF_HD constexpr void add_overflowing_products(special_class& special, const c
 MXREF_HD constexpr std::uint32_t two_windows_step(const unit_desc& u, std::uint32_t c,
                                                   const chunk& a, const chunk& b) noexcept {
   const number acc = to_number(u.accumulator, c);
-  special_class special;
-  special.add(acc);
-  if (a.special || b.special) special.add_products(a, b);
+  special_class special = special_class::of_step(acc, a, b);
   if (!special.nan) add_overflowing_products(special, a, b);
   if (special.any()) return special_output(u, special);
 
@@ -310,9 +306,7 @@ MXREF_HD constexpr std::uint32_t two_windows_step(const unit_desc& u, std::uint3
 MXREF_HD constexpr std::uint32_t exact_step(const unit_desc& u, std::uint32_t c, const chunk& a,
                                             const chunk& b) noexcept {
   const number acc = to_number(u.accumulator, c);
-  special_class special;
-  special.add(acc);
-  if (a.special || b.special) special.add_products(a, b);
+  const special_class special = special_class::of_step(acc, a, b);
   if (special.any()) return special_output(u, special);
   exact_sum sum;
   sum.add(acc);

@@ -354,11 +354,12 @@ TEST(Units, TakeWhatTheyAreDescribedToTake) {
           } catch (const std::invalid_argument&) {
             is_described = false;
           }
-          EXPECT_EQ(m.check({a.desc}, {b.desc}, out.desc) == errc::ok, is_described)
+          EXPECT_EQ(m.resolve({a.desc}, {b.desc}, out.desc).code == errc::ok, is_described)
               << m.name << ' ' << a.table().name << ' ' << b.table().name << ' '
               << out.table().name;
           if (!is_scaled_kind) {
-            EXPECT_EQ(m.check(kind_of(a, {32, sweep::e8m0}), {b.desc}, out.desc) == errc::ok, false)
+            EXPECT_EQ(m.resolve(kind_of(a, {32, sweep::e8m0}), {b.desc}, out.desc).code == errc::ok,
+                      false)
                 << m.name;
           }
         }
@@ -637,6 +638,24 @@ TEST(OwnUnits, AreCheckedAndTotal) {
         << ", floor " << u.exponent_floor;
   }
   EXPECT_GT(taken, 1000);
+}
+
+// The parameters of CDNA4 are the user's: they are examined like those of any unit.
+TEST(AssumedUnit, IsRefusedWhereItIsNone) {
+  const std::vector<std::uint8_t> codes(64, 0x38);
+  mxref::operand_view v;
+  v.format = mxref::E4M3::desc;
+  v.codes = codes.data();
+  v.rows = 1;
+  v.depth = 64;
+  v.row_bytes = 64;
+  float d = 5;
+  mxref::accumulate::amd_cdna4_mfma_scale model;
+  EXPECT_TRUE(mxref::gemm(v, v, mxref::view(&d, 1, 1), model));
+  EXPECT_EQ(d, 64.0F);
+  model.assumed.length = 0;
+  EXPECT_EQ(mxref::gemm(v, v, mxref::view(&d, 1, 1), model).code, mxref::errc::unsupported_unit);
+  EXPECT_EQ(d, 64.0F);
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ struct worker {
 
   bool allocate(const Engine& engine, index_t depth) noexcept {
     return decoder_a.allocate(depth) && decoder_b.allocate(depth) && scratch.allocate(depth) &&
-           engine.allocate(panel_a, engine.rows()) && rows_a.allocate(engine.rows()) &&
+           engine.allocate(panel_a, engine.rows()) && rows_a.allocate(1) &&
            rows_b.allocate(engine.cols());
   }
 
@@ -148,17 +148,11 @@ class tiled_product {
 
   void scalar_tile(worker<Engine, P>& w, index_t row, index_t row_count, index_t col,
                    index_t col_count) const noexcept {
-    for (index_t i = 0; i < row_count; ++i) w.rows_a.decode(row + i, i);
     for (index_t j = 0; j < col_count; ++j) w.rows_b.decode(col + j, j);
-    const bool has_c = options_.c.rows != 0;
     for (index_t i = 0; i < row_count; ++i) {
-      for (index_t j = 0; j < col_count; ++j) {
-        number c{};
-        if (has_c) c = operand_number(options_.c, row + i, col + j);
-        d_.store(row + i, col + j,
-                 mxref::detail::compute_output(p_, w.rows_a, i, w.rows_b, j, has_c ? &c : nullptr,
-                                               options_, d_.format));
-      }
+      w.rows_a.decode(row + i, 0);
+      mxref::detail::compute_outputs(p_, w.rows_a, 0, w.rows_b, 0, row + i, col, col_count,
+                                     options_, d_);
     }
   }
 
@@ -195,17 +189,10 @@ status run_scalar(const operand_view& a, const operand_view& b, const output_vie
     if (workers[i] == nullptr || !workers[i]->allocate(1)) return {errc::out_of_memory};
   }
   e.run(b.rows, [&](index_t n, index_t) { rows_b.decode(n, n); });
-  const bool has_c = options.c.rows != 0;
   e.run(a.rows, [&](index_t m, index_t w) {
     rows_type& rows_a = *workers[static_cast<std::size_t>(w)];
     rows_a.decode(m, 0);
-    for (index_t n = 0; n < b.rows; ++n) {
-      number c{};
-      if (has_c) c = operand_number(options.c, m, n);
-      d.store(m, n,
-              mxref::detail::compute_output(p, rows_a, 0, rows_b, n, has_c ? &c : nullptr, options,
-                                            d.format));
-    }
+    mxref::detail::compute_outputs(p, rows_a, 0, rows_b, 0, m, 0, b.rows, options, d);
   });
   return {};
 }
