@@ -45,19 +45,7 @@ struct conversion_data {
   mxref::quantized_view by_columns_in_order() {
     return {format, 32, codes.data(), 1, scales.data(), rows / 32, cols};
   }
-  mxref::operand_view quantized() const {
-    mxref::operand_view v;
-    v.format = format;
-    v.codes = codes.data();
-    v.rows = rows;
-    v.depth = cols;
-    v.row_bytes = cols;
-    v.block = 32;
-    v.scale_format = mxref::E8M0::desc;
-    v.scales = scales.data();
-    v.scale_row_bytes = cols / 32;
-    return v;
-  }
+  mxref::operand_view quantized() { return by_rows().operand(rows, cols); }
 
   static constexpr std::size_t period = std::size_t{1} << 20;  ///< large data repeats itself
 

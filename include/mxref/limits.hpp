@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Level 2. std::numeric_limits of every element type.
+// Level 3. std::numeric_limits of every element type, for the host.
 #ifndef MXREF_LIMITS_HPP_
 #define MXREF_LIMITS_HPP_
 

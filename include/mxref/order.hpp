@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Level 2. Elements in order: by value, and every code in its place.
+// Level 3. Elements in order: by value, and every code in its place. For the host: the types of
+// <compare> are not device code.
 #ifndef MXREF_ORDER_HPP_
 #define MXREF_ORDER_HPP_
 
@@ -13,7 +14,7 @@
 MXREF_BEGIN_NAMESPACE
 
 /// Compares two numbers by value: zeros are equal, a NaN is unordered.
-MXREF_HD constexpr std::partial_ordering compare(const number& a, const number& b) noexcept {
+constexpr std::partial_ordering compare(const number& a, const number& b) noexcept {
   if (a.is_nan() || b.is_nan()) return std::partial_ordering::unordered;
   if (a.is_zero() && b.is_zero()) return std::partial_ordering::equivalent;
   if (a.is_zero() || b.is_zero() || a.negative != b.negative) {
@@ -30,14 +31,14 @@ MXREF_HD constexpr std::partial_ordering compare(const number& a, const number& 
 /// Compares two elements, of any formats, by value. (element::operator== compares codes.)
 /// Checked: tests/sweep/order_test.cpp, all pairs of 8-bit codes.
 template <element_format A, element_format B>
-MXREF_HD constexpr std::partial_ordering compare(A a, B b) noexcept {
+constexpr std::partial_ordering compare(A a, B b) noexcept {
   return compare(a.to_number(), b.to_number());
 }
 
 /// An order of all codes of a format, as IEEE 754 totalOrder: negative NaNs, negative numbers from
 /// the largest, -0, +0, positive numbers, NaNs. The only NaN of an fnuz format comes last.
 template <element_format E>
-MXREF_HD constexpr std::strong_ordering total_order(E a, E b) noexcept {
+constexpr std::strong_ordering total_order(E a, E b) noexcept {
   const auto place = [](E e) {
     constexpr format_desc f = detail::desc_of<E>::get();
     const auto code = static_cast<std::int64_t>(e.code & low_mask(f.total_bits()));

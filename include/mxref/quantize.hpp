@@ -45,6 +45,22 @@ struct quantized_view {
   std::uint8_t* scales = nullptr;
   index_t scale_row_bytes = 0;
   index_t code_col_bytes = 1;  ///< distance between codes of an operand's row
+
+  /// What quantize has written here, of `rows` rows of `depth` codes, for dequantize and gemm.
+  constexpr operand_view operand(index_t rows, index_t depth) const noexcept {
+    operand_view v;
+    v.format = format;
+    v.codes = codes;
+    v.rows = rows;
+    v.depth = depth;
+    v.row_bytes = code_row_bytes;
+    v.col_bytes = code_col_bytes;
+    v.block = block;
+    v.scale_format = E8M0::desc;
+    v.scales = scales;
+    v.scale_row_bytes = scale_row_bytes;
+    return v;
+  }
 };
 
 /// Where numbers stand in their source, for policies that depend on it: x[i] has the position

@@ -19,14 +19,15 @@ __device__ unsigned convert_all(float x, mxref::rounding_mode mode) {
   codes ^= mxref::encode<E>(x, rounding::down{}).code;
   codes ^= mxref::encode<E>(static_cast<double>(x), rounding::to_odd{}).code;
   codes ^= mxref::encode<E>(x, rounding::dynamic{mode}).code;
+  codes ^= mxref::encode<E>(x, rounding::philox{7}.at(codes)).code;
   return codes ^
          mxref::bit_cast<unsigned>(mxref::decode(E{static_cast<typename E::code_type>(codes)}));
 }
 
 template <class Block>
 __device__ float dots(const float* x, const float* y) {
-  const auto a = mxref::quantize<Block>(x);
-  const auto b = mxref::quantize<mxref::mxfp8_e4m3>(y);
+  const auto a = mxref::quantize<Block>(x, mxref::scale::rceil{}, rounding::philox{x[1] > 0});
+  const auto b = mxref::quantize<mxref::mxfp8_e4m3>(y, mxref::scale::dynamic{});
   return mxref::dot(a, b) + mxref::dot(a, b, accumulate::block_exact_fp32{}, x[0]) +
          mxref::dot(a, b, accumulate::block_fused_fp32{}, x[0]) +
          mxref::dot(a, b, accumulate::fp32_chain{}, x[0]);

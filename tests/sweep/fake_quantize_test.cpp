@@ -23,6 +23,7 @@ using dynamic_quantizer = mxref::quantizer<mxref::scale::floor, mxref::rounding:
 struct codes_of {
   std::vector<std::uint8_t> codes;
   std::vector<std::uint8_t> scales;
+  mxref::operand_view operand;
 };
 
 struct shape {
@@ -38,13 +39,15 @@ struct shape {
 codes_of quantized(mxref::matrix_view<const float> in, mxref::format_desc f, const shape& s,
                    const dynamic_quantizer& q, bool in_order) {
   codes_of r{std::vector<std::uint8_t>(static_cast<std::size_t>(s.rows * s.cols)),
-             std::vector<std::uint8_t>(static_cast<std::size_t>(s.out_rows() * s.blocks()))};
+             std::vector<std::uint8_t>(static_cast<std::size_t>(s.out_rows() * s.blocks())),
+             {}};
   mxref::quantized_view out{f, s.block, r.codes.data(), s.depth(), r.scales.data(), s.blocks()};
   if (in_order) {
     out.code_row_bytes = 1;
     out.code_col_bytes = s.cols;
   }
   EXPECT_TRUE(mxref::quantize(in, out, q, {s.axis, false}));
+  r.operand = out.operand(s.out_rows(), s.depth());
   return r;
 }
 
@@ -74,18 +77,8 @@ TYPED_TEST(FakeQuantize, IsDequantizeAfterQuantize) {
     }
     const auto in = mxref::view(static_cast<const float*>(x.data()), s.rows, s.cols);
     const codes_of r = quantized(in, f, s, q, false);
-    mxref::operand_view v;
-    v.format = f;
-    v.codes = r.codes.data();
-    v.rows = s.out_rows();
-    v.depth = s.depth();
-    v.row_bytes = s.depth();
-    v.block = s.block;
-    v.scale_format = mxref::E8M0::desc;
-    v.scales = r.scales.data();
-    v.scale_row_bytes = s.blocks();
     std::vector<float> want(x.size());
-    ASSERT_TRUE(mxref::dequantize(v, mxref::view(want.data(), s.rows, s.cols), s.axis));
+    ASSERT_TRUE(mxref::dequantize(r.operand, mxref::view(want.data(), s.rows, s.cols), s.axis));
     std::vector<float> got = x;  // in place
     const auto out = mxref::view(got.data(), s.rows, s.cols);
     ASSERT_TRUE(mxref::fake_quantize(out, out, f, s.block, q, {s.axis, false}));
@@ -97,8 +90,9 @@ TYPED_TEST(FakeQuantize, IsDequantizeAfterQuantize) {
     EXPECT_EQ(ordered.scales, r.scales);
     for (index_t i = 0; i < s.rows; ++i) {
       for (index_t j = 0; j < s.cols; ++j) {
-        ASSERT_EQ(ordered.codes[static_cast<std::size_t>(i * s.cols + j)],
-                  r.codes[static_cast<std::size_t>(j * s.rows + i)]);
+        const auto code = r.codes[static_cast<std::size_t>(j * s.rows + i)];
+        ASSERT_EQ(ordered.codes[static_cast<std::size_t>(i * s.cols + j)], code);
+        ASSERT_EQ(ordered.operand.code(j, i), code);
       }
     }
   }

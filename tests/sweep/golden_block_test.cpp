@@ -331,22 +331,16 @@ TEST(GoldenTails, Microxcaling) {
   };
   const std::vector<float> x = load_floats("tail_in");
   for (const tail_mode& mode : modes) {
-    mxref::operand_view stored;
-    stored.format = mode.desc;
-    stored.rows = mode.axis == 0 ? cols : rows;
-    stored.depth = mode.axis == 0 ? rows : cols;
-    stored.row_bytes = stored.depth;
-    stored.block = mode.block;
-    stored.scale_format = mxref::E8M0::desc;
-    stored.scale_row_bytes = stored.block_count();
+    const index_t out_rows = mode.axis == 0 ? cols : rows;
+    const index_t depth = mode.axis == 0 ? rows : cols;
+    const index_t blocks = (depth + mode.block - 1) / mode.block;
     std::vector<std::uint8_t> codes(x.size());
-    std::vector<std::uint8_t> scales(static_cast<std::size_t>(stored.rows * stored.block_count()));
-    stored.codes = codes.data();
-    stored.scales = scales.data();
-    const mxref::quantized_view out{mode.desc,    mode.block,    codes.data(),
-                                    stored.depth, scales.data(), stored.scale_row_bytes};
+    std::vector<std::uint8_t> scales(static_cast<std::size_t>(out_rows * blocks));
+    const mxref::quantized_view out{mode.desc, mode.block,    codes.data(),
+                                    depth,     scales.data(), blocks};
     ASSERT_TRUE(mxref::quantize(mxref::view(x.data(), rows, cols), out, mxref::quantizer<>{},
                                 {mode.axis, false}));
+    const mxref::operand_view stored = out.operand(out_rows, depth);
     std::vector<float> values(x.size());
     ASSERT_TRUE(mxref::dequantize(stored, mxref::view(values.data(), rows, cols), mode.axis));
 
@@ -358,7 +352,7 @@ TEST(GoldenTails, Microxcaling) {
       const std::size_t at = mode.axis == 0 ? i / cols : i % cols;
       const auto size = static_cast<std::size_t>(mode.block);
       const std::size_t first = at / size * size;
-      const std::size_t end = std::min(first + size, static_cast<std::size_t>(stored.depth));
+      const std::size_t end = std::min(first + size, static_cast<std::size_t>(depth));
       block_facts facts;
       for (std::size_t k = first; k < end; ++k) {
         facts.add(mode.axis == 0 ? x[k * cols + line] : x[line * cols + k]);

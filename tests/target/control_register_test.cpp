@@ -46,16 +46,7 @@ class ControlRegister : public on_target {
                                     mxref::quantizer<>{}, {}, simd::serial{}));
     keep(codes.data(), codes.size());
     keep(scales.data(), scales.size());
-    mxref::operand_view v;
-    v.format = mxref::E5M2::desc;
-    v.codes = codes.data();
-    v.rows = rows;
-    v.depth = depth;
-    v.row_bytes = depth;
-    v.block = 32;
-    v.scale_format = mxref::E8M0::desc;
-    v.scales = scales.data();
-    v.scale_row_bytes = depth / 32;
+    const mxref::operand_view v = out.operand(rows, depth);
     EXPECT_TRUE(simd::dequantize_with(table(), v, mxref::view(back.data(), rows, depth), -1,
                                       simd::serial{}));
     keep(back.data(), back.size() * sizeof(float));
