@@ -10,6 +10,8 @@
 # Exit 0 equal, 1 different or not compiled, 77 skipped: the compiler, the runner, a flag or a mode
 # of the processor is missing. With --require these are failures.
 set -eu
+# shellcheck source=tests/support/optional.sh
+. "$(dirname -- "$0")/../support/optional.sh"
 
 expected=$1
 shift
@@ -40,26 +42,8 @@ while [ $# -gt 0 ]; do
   shift 2
 done
 
-missing() {
-  if [ "$require" = yes ]; then
-    echo "FAILED: $1, and MXREF_REQUIRE_ALL is on"
-    exit 1
-  fi
-  echo "SKIPPED: $1"
-  exit 77
-}
-
-if [ -n "$runner" ] && ! command -v "$runner" >/dev/null 2>&1; then missing "$runner is missing"; fi
 if [ -z "$program" ]; then
-  command -v "$compiler" >/dev/null 2>&1 || missing "$compiler is missing"
-  # Does the compiler know the flags, and does the machine run what it makes?
-  printf 'int main() {}\n' >"$output.probe.cpp"
-  # shellcheck disable=SC2086
-  if ! "$compiler" -std=c++20 $flags "$output.probe.cpp" -o "$output.probe" >"$output.log" 2>&1 ||
-    ! $runner "$output.probe" >>"$output.log" 2>&1; then
-    cat "$output.log"
-    missing "$compiler $flags does not make a program that runs here"
-  fi
+  need_programs "$compiler" "$flags" "$runner" "$output.probe"
   # shellcheck disable=SC2086
   if ! "$compiler" -std=c++20 $flags -I "$include" "$source" -o "$output"; then
     echo "FAILED: $compiler $flags does not compile $source"

@@ -11,6 +11,8 @@
 # Exit 0 passed on the target NAME, 1 not, 77 skipped: the compiler, the emulator, the sources or a
 # feature of the processor is missing. With --require these are failures.
 set -eu
+# shellcheck source=tests/support/optional.sh
+. "$(dirname -- "$0")/../support/optional.sh"
 
 require=no
 runner=''
@@ -38,17 +40,6 @@ while [ $# -gt 0 ]; do
   shift 2
 done
 
-missing() {
-  if [ "$require" = yes ]; then
-    echo "FAILED: $1, and MXREF_REQUIRE_ALL is on"
-    exit 1
-  fi
-  echo "SKIPPED: $1"
-  exit 77
-}
-
-command -v "$compiler" >/dev/null 2>&1 || missing "$compiler is missing"
-[ -z "$runner" ] || command -v "${runner%% *}" >/dev/null 2>&1 || missing "${runner%% *} is missing"
 [ -z "$highway" ] || [ -f "$highway/hwy/highway.h" ] || missing "no hwy/highway.h in $highway"
 [ -f "$googletest/src/gtest-all.cc" ] || missing "no src/gtest-all.cc in $googletest"
 
@@ -61,6 +52,8 @@ else
   flags="$flags -DMXREF_NO_HIGHWAY"
 fi
 
+need_programs "$compiler" "$flags -static" "$runner" ./probe
+
 # compile SOURCE FLAG...: to an object named after the source
 compile() {
   file=$1
@@ -68,13 +61,6 @@ compile() {
   # shellcheck disable=SC2086
   "$compiler" -std=c++20 -O2 "$@" -I "$googletest/include" -c "$file" -o "$(basename "$file").o"
 }
-
-printf 'int main() {}\n' >probe.cpp
-# shellcheck disable=SC2086
-if ! "$compiler" -std=c++20 $flags -static probe.cpp -o probe >probe.log 2>&1 || ! $runner ./probe >>probe.log 2>&1; then
-  cat probe.log
-  missing "$compiler $flags does not make a program that runs here"
-fi
 
 compile "$googletest/src/gtest-all.cc" -I "$googletest"
 compile "$googletest/src/gtest_main.cc" -I "$googletest"
