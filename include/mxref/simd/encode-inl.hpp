@@ -29,7 +29,11 @@ template <rounding_mode Mode>
 class encoder {
  public:
   encoder(format_desc f, const simd::convert_policy& p) noexcept
-      : format_(f), policy_(p), saturated_(static_cast<std::uint32_t>(f.max_magnitude())) {
+      : format_(f),
+        policy_(p),
+        emin_(f.emin()),
+        emax_(f.emax()),
+        saturated_(static_cast<std::uint32_t>(f.max_magnitude())) {
     const auto code = [&](bool negative, bool from_inf) {
       return static_cast<std::uint32_t>(
           detail::overflow_code(f, negative, from_inf, p.rounding, p.overflow));
@@ -61,11 +65,11 @@ class encoder {
                                 hn::Set(di, 127 + scale_exp));
 
     // e, r and the code as in to_code. 25 bits of shift leave no kept bit and less than a half.
-    const i32_vec e = hn::Max(exp, hn::Set(di, format_.emin()));
+    const i32_vec e = hn::Max(exp, hn::Set(di, emin_));
     const u32_vec shift = hn::BitCast(
         du, hn::Min(hn::Add(hn::Sub(e, exp), hn::Set(di, 23 - format_.man_bits)), hn::Set(di, 25)));
-    const i32_vec e_capped = hn::Min(e, hn::Set(di, format_.emax() + 1));
-    const u32_vec base = hn::Shl(hn::BitCast(du, hn::Sub(e_capped, hn::Set(di, format_.emin()))),
+    const i32_vec e_capped = hn::Min(e, hn::Set(di, emax_ + 1));
+    const u32_vec base = hn::Shl(hn::BitCast(du, hn::Sub(e_capped, hn::Set(di, emin_))),
                                  hn::Set(du, static_cast<std::uint32_t>(format_.man_bits)));
     u32_vec mag = hn::Add(rounded(sig, shift, format_.has_sign() ? sign : hn::Zero(du)), base);
     const auto zero = hn::Eq(mag_bits, hn::Zero(du));
@@ -135,6 +139,7 @@ class encoder {
 
   format_desc format_;
   simd::convert_policy policy_;
+  std::int32_t emin_, emax_;
   std::uint32_t saturated_;
   std::uint32_t over_positive_, over_negative_, inf_positive_, inf_negative_, nan_;
 };
