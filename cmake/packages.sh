@@ -27,6 +27,7 @@ zlib1g-dev            -                     1.2   compressed .npz files
 '
 packages_test='
 libhwy-dev            -                     1.0.3 Highway: vector kernels
+libeigen3-dev         -                     3.4.0 Eigen: the tests of mxref/eigen.hpp
 libgtest-dev          -                     1.12  GoogleTest: sweeps over all formats
 catch2                -                     2.13  Catch2: the conformance suite, clause by clause
 libbenchmark-dev      -                     1.7   Google Benchmark: the benchmarks are compiled

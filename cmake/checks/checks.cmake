@@ -18,7 +18,7 @@ function(mxref_add_checks)
   find_program(MXREF_DOXYGEN doxygen)
   mark_as_advanced(MXREF_SH MXREF_CLANG_FORMAT MXREF_CLANG_TIDY MXREF_DOXYGEN)
 
-  foreach(check include_levels line_cap references spdx words)
+  foreach(check include_levels line_cap references requirements spdx words)
     add_test(NAME check.${check} COMMAND ${MXREF_SH} ${mxref_checks_dir}/${check}.sh ${root})
     set_tests_properties(check.${check} PROPERTIES LABELS source)
   endforeach()
@@ -55,7 +55,12 @@ function(mxref_add_checks)
   add_test(NAME check.scalar_umbrella
            COMMAND ${CMAKE_COMMAND} -DROOT=${root} -DCXX=${CMAKE_CXX_COMPILER}
                    -P ${mxref_checks_dir}/scalar_umbrella.cmake)
-  mxref_add_header_alone(mxref_header_alone)
+  find_package(Eigen3 3.3 CONFIG QUIET)
+  if(TARGET Eigen3::Eigen)
+    mxref_add_header_alone(mxref_header_alone LIBRARIES Eigen3::Eigen)
+  else()
+    mxref_add_header_alone(mxref_header_alone EXCLUDE "mxref/eigen\\.hpp")
+  endif()
   if(TARGET mxref::simd)
     # dispatch_impl.hpp, minutes long, is the one header of the unit behind mxref::dispatch.
     mxref_add_header_alone(mxref_header_alone_simd FOLDERS simd LIBRARIES mxref::simd EXCLUDE dispatch_impl)

@@ -76,6 +76,15 @@ int fragment = 1;
 int main() { return mxref::next(-1); }
 ```
 END
+mkdir -p "$good/tests/spec"
+cat >"$good/tests/spec/one_spec.cpp" <<'END'
+// SPDX-License-Identifier: Apache-2.0
+TEST_CASE("mx-1-one: it is", "[ocp-mx-1.0][1][mx-1-one]") {}
+TEST(Faults, Fault_1_IsNot) {}
+END
+printf '# comment\nmx-1-one\nmx-2-open left open\n' >"$good/tests/spec/clauses.txt"
+printf '1 | here | this | tests/spec/one_spec.cpp:Fault_1_\n2 | there | that | - a choice\n' \
+  >"$good/tests/spec/faults.txt"
 cat >"$good/CMakeLists.txt" <<'END'
 # SPDX-License-Identifier: Apache-2.0
 cmake_minimum_required(VERSION 3.22)
@@ -95,6 +104,7 @@ END
 include_levels() { sh "$checks/include_levels.sh" "$tree"; }
 line_cap() { sh "$checks/line_cap.sh" "$tree"; }
 references() { sh "$checks/references.sh" "$tree"; }
+requirements() { sh "$checks/requirements.sh" "$tree"; }
 spdx() { sh "$checks/spdx.sh" "$tree"; }
 words() { sh "$checks/words.sh" "$tree"; }
 scalar_umbrella() { "$CMAKE" "-DROOT=$tree" "-DCXX=$CXX" -P "$checks/scalar_umbrella.cmake"; }
@@ -186,6 +196,16 @@ awk 'BEGIN { for (i = 0; i < 395; i++) print "" }' | in_tree include/mxref/simd/
 red line_cap 'simd/one.hpp'
 rm -rf "$tree/include"
 red line_cap 'nothing was checked'
+
+green requirements
+fresh && echo 'mx-3-new' >>"$tree/tests/spec/clauses.txt"
+red requirements 'mx-3-new has no test case and no reason'
+fresh && sed -i '/^mx-1-one/d' "$tree/tests/spec/clauses.txt"
+red requirements 'lacks mx-1-one, which has a test case'
+fresh && sed -i 's/Fault_1_IsNot/Fault_2_IsNot/' "$tree/tests/spec/one_spec.cpp"
+red requirements "1: tests/spec/one_spec.cpp has no 'Fault_1_'"
+fresh && sed -i '/^1 /d' "$tree/tests/spec/faults.txt"
+red requirements '2 where 1 should be'
 
 green references
 line '// Checked: tests/gone_test.cpp, by hand' include/mxref/bits.hpp

@@ -42,9 +42,9 @@ MXREF_HD constexpr void add_products(exact_sum& sum, const chunk& a, const chunk
     const term& sb = b.scales[k / b.block];
     const std::int64_t product = std::int64_t{a.terms[k].sig} * b.terms[k].sig;
     if (product == 0) continue;
-    const auto scale = static_cast<std::uint64_t>(sa.sig) * static_cast<std::uint64_t>(sb.sig);
-    sum.add(magnitude(product) * scale, a.terms[k].exp + b.terms[k].exp + sa.exp + sb.exp,
-            product < 0);
+    const std::int64_t scale = std::int64_t{sa.sig} * sb.sig;
+    sum.add(magnitude(product) * magnitude(scale),
+            a.terms[k].exp + b.terms[k].exp + sa.exp + sb.exp, (product < 0) != (scale < 0));
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Level 4. IEEE 754 binary32 addition and fused multiply-add on bit patterns, integers only, so
+// Level 2. IEEE 754 binary32 addition and fused multiply-add on bit patterns, integers only, so
 // that no compiler flag and no control register can reach the result.
 #ifndef MXREF_BINARY32_HPP_
 #define MXREF_BINARY32_HPP_
@@ -75,6 +75,42 @@ MXREF_HD constexpr std::uint32_t fma_binary32(std::uint32_t a, std::uint32_t b,
   return to_binary32(add(multiply(to_number(binary32_desc, a), to_number(binary32_desc, b)),
                          to_number(binary32_desc, c)));
 }
+
+namespace detail {
+
+/// A number rounded to binary32 (nearest even).
+MXREF_HD constexpr number in_binary32(const number& x) noexcept {
+  return to_number(from_number<float>(x));
+}
+
+/// a / b to 38 bits and more, b not zero; the last bit is odd when there is more below, so that a
+/// rounding to 36 bits or fewer is that of the quotient. Significands of b have at most 24 bits.
+MXREF_HD constexpr number quotient(const number& a, const number& b) noexcept {
+  if (a.sig == 0) return a;
+  const int lift = 63 - bit_width(a.sig);
+  const std::uint64_t sig = a.sig << lift;
+  const std::uint64_t inexact = sig % b.sig != 0 ? 1U : 0U;
+  return {sig / b.sig | inexact, a.exp - lift - b.exp, a.negative != b.negative, a.cls};
+}
+
+inline constexpr number one{1, 0, false, number_class::finite};
+
+// Arithmetic in binary32: numbers in, RN of the result out.
+MXREF_HD constexpr number times(const number& a, const number& b) noexcept {
+  return in_binary32(multiply(a, b));
+}
+/// Division by zero gives Inf.
+MXREF_HD constexpr number over(const number& a, const number& b) noexcept {
+  if (b.is_zero()) return {0, 0, a.negative, number_class::infinite};
+  if (b.is_inf()) return {0, 0, a.negative, number_class::finite};
+  return in_binary32(quotient(a, b));
+}
+MXREF_HD constexpr number minus(const number& a, number b) noexcept {
+  b.negative = !b.negative;
+  return in_binary32(add(a, b));
+}
+
+}  // namespace detail
 
 MXREF_END_NAMESPACE
 

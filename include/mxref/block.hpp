@@ -22,8 +22,8 @@ class mx_block {
  public:
   static constexpr int bits = E::desc.total_bits();
   static_assert(bits <= 8, "block elements have at most 8 bits");
-  static_assert(S::desc.total_bits() <= 8, "block scales have at most 8 bits");
-  static_assert(is_valid_scale(S::desc), "a block scale has neither a sign nor an Inf");
+  static_assert(is_valid_scale(S::desc),
+                "a block scale has one byte, no sign and no Inf, or is binary32");
   static_assert(B >= 1 && B * bits % 8 == 0, "a block must fill whole bytes");
 
   using element_type = E;

@@ -115,8 +115,10 @@ MXREF_HD constexpr bool is_valid(const format_desc& f) noexcept {
   return f.quantum_exp() >= -149 && f.emax() <= 127;
 }
 
-/// What a block scale must satisfy besides: one byte, no sign and no Inf.
+/// What a block scale must satisfy besides: one byte, no sign and no Inf; or it is binary32, of
+/// which a negative scale is as good as any.
 MXREF_HD constexpr bool is_valid_scale(const format_desc& f) noexcept {
+  if (f == format_desc{8, 23, 127, specials::ieee}) return true;
   return is_valid(f) && f.total_bits() <= 8 && !f.has_sign() && !f.has_inf();
 }
 

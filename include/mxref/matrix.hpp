@@ -51,8 +51,8 @@ class mx_matrix {
   std::uint8_t* codes() noexcept { return codes_.data(); }
   const std::uint8_t* codes() const noexcept { return codes_.data(); }
   /// rows * block_count() scale codes, row-major.
-  std::uint8_t* scales() noexcept { return scales_.data(); }
-  const std::uint8_t* scales() const noexcept { return scales_.data(); }
+  typename S::code_type* scales() noexcept { return scales_.data(); }
+  const typename S::code_type* scales() const noexcept { return scales_.data(); }
 
   operand_view operand() const noexcept {
     operand_view v;
@@ -63,8 +63,8 @@ class mx_matrix {
     v.row_bytes = depth_;
     v.block = B;
     v.scale_format = S::desc;
-    v.scales = scales_.data();
-    v.scale_row_bytes = block_count();
+    v.scales = reinterpret_cast<const std::uint8_t*>(scales_.data());
+    v.scale_row_bytes = block_count() * static_cast<index_t>(sizeof(typename S::code_type));
     return v;
   }
   operator operand_view() const noexcept { return operand(); }
@@ -82,7 +82,7 @@ class mx_matrix {
   index_t rows_ = 0;
   index_t depth_ = 0;
   std::vector<std::uint8_t> codes_;
-  std::vector<std::uint8_t> scales_;
+  std::vector<typename S::code_type> scales_;
 };
 
 MXREF_END_NAMESPACE

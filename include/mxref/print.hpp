@@ -4,7 +4,9 @@
 #define MXREF_PRINT_HPP_
 
 #include <charconv>
+#include <cstddef>
 #include <ostream>
+#include <string_view>
 
 #include "mxref/block.hpp"
 #include "mxref/config.hpp"
@@ -12,13 +14,14 @@
 
 MXREF_BEGIN_NAMESPACE
 
-/// The value in the shortest digits that identify it in binary64: 0.875, -0, 448, inf, nan.
+/// The value in the shortest digits that identify it in binary64: 0.875, -0, 448, inf, nan. The
+/// stream's width and fill apply.
 template <format_desc D>
 std::ostream& operator<<(std::ostream& out, element<D> e) {
   char text[32];
   const auto [end, error] = std::to_chars(text, text + sizeof text, decode<double>(e));
   static_cast<void>(error);  // no double has more characters
-  return out.write(text, end - text);
+  return out << std::string_view(text, static_cast<std::size_t>(end - text));
 }
 
 /// 2^3 x [1 -0.5 0 448]: the scale, and the elements without it.

@@ -1,33 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Level 3. Real numbers to blocks and back (OCP MX 6.3), for one block and for matrices.
+// Level 3. Matrices of real numbers to blocks and back (OCP MX 6.3).
 #ifndef MXREF_QUANTIZE_HPP_
 #define MXREF_QUANTIZE_HPP_
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 #include "mxref/block.hpp"
 #include "mxref/config.hpp"
+#include "mxref/convention.hpp"
 #include "mxref/convert.hpp"
 #include "mxref/matrix.hpp"
 #include "mxref/overflow.hpp"
+#include "mxref/quantize_block.hpp"
 #include "mxref/rounding.hpp"
 #include "mxref/scale.hpp"
+#include "mxref/scale_log2.hpp"
 #include "mxref/status.hpp"
 #include "mxref/view.hpp"
 
 MXREF_BEGIN_NAMESPACE
-
-/// The four questions of a block quantization, with the answers of OCP MX 6.3 as defaults.
-template <scale_policy S = scale::floor, rounding_policy R = rounding::nearest_even,
-          overflow_policy O = overflow::saturate, nan_policy P = nan::poison>
-struct quantizer {
-  S scale{};
-  R rounding{};
-  O overflow{};
-  P on_nan{};
-};
 
 /// Which axis of a matrix the blocks run along, and what happens to a last, short block.
 struct quantize_options {
@@ -35,8 +28,9 @@ struct quantize_options {
   bool strict = false;  ///< refuse a length that is not a multiple of the block
 };
 
-/// Where a matrix goes: codes of a K-major operand, one per byte, and scale codes. With axis 0,
-/// code_row_bytes = 1 and code_col_bytes = C leave the codes in the order of the source (R, C).
+/// Where a matrix goes: codes of a K-major operand, one per byte, and scale codes in containers of
+/// the scale format. With axis 0, code_row_bytes = 1 and code_col_bytes = C leave the codes in the
+/// order of the source (R, C).
 struct quantized_view {
   format_desc format{};
   int block = 32;
@@ -44,7 +38,9 @@ struct quantized_view {
   index_t code_row_bytes = 0;
   std::uint8_t* scales = nullptr;
   index_t scale_row_bytes = 0;
-  index_t code_col_bytes = 1;  ///< distance between codes of an operand's row
+  index_t code_col_bytes = 1;             ///< distance between codes of an operand's row
+  format_desc scale_format = E8M0::desc;  ///< that of the scale rule
+  int block_rows = 1;  ///< rows that share their scales, for tiles of block_rows x block numbers
 
   /// What quantize has written here, of `rows` rows of `depth` codes, for dequantize and gemm.
   constexpr operand_view operand(index_t rows, index_t depth) const noexcept {
@@ -56,114 +52,23 @@ struct quantized_view {
     v.row_bytes = code_row_bytes;
     v.col_bytes = code_col_bytes;
     v.block = block;
-    v.scale_format = E8M0::desc;
+    v.scale_format = scale_format;
     v.scales = scales;
     v.scale_row_bytes = scale_row_bytes;
+    v.block_rows = block_rows;
     return v;
   }
-};
 
-/// Where numbers stand in their source, for policies that depend on it: x[i] has the position
-/// first + i * step.
-struct element_order {
-  std::uint64_t first = 0;
-  std::uint64_t step = 1;
-
-  MXREF_HD constexpr std::uint64_t operator()(index_t i) const noexcept {
-    return first + static_cast<std::uint64_t>(i) * step;
+  /// Stores scale b of a row.
+  void set_scale(index_t row, index_t b, std::uint32_t code) const noexcept {
+    const index_t bytes = container_bytes(scale_format);
+    store_code(scales + row / block_rows * scale_row_bytes + b * bytes, bytes, code);
   }
 };
-
-/// What a block holds besides numbers, and its largest finite magnitude.
-struct block_amax {
-  number amax{};
-  bool has_nan = false;
-  bool has_inf = false;
-};
-
-template <native_float T>
-MXREF_HD constexpr block_amax find_amax(const T* x, index_t stride, int count) noexcept {
-  block_amax result;
-  for (int i = 0; i < count; ++i) {
-    const number v = to_number(x[i * stride]);
-    result.has_nan |= v.is_nan();
-    result.has_inf |= v.is_inf();
-    if (v.is_finite() && detail::magnitude_less(result.amax, v)) result.amax = v;
-  }
-  result.amax.negative = false;
-  return result;
-}
-
-/// The scale of a block by a quantizer's policies: NaN when the block is poisoned.
-template <class... Policies>
-MXREF_HD constexpr E8M0 choose_scale(const block_amax& found, format_desc format,
-                                     const quantizer<Policies...>& q) noexcept {
-  const nan_mode mode = q.on_nan.mode;
-  if ((mode != nan_mode::finite && found.has_nan) || (mode == nan_mode::poison && found.has_inf)) {
-    return E8M0{E8M0::desc.nan_code()};
-  }
-  return mode == nan_mode::gfloat_inf && found.has_inf ? E8M0{254} : q.scale(found.amax, format);
-}
-
-/// The code of one number under a scale, 0 under a NaN scale; index as in element_order.
-template <class... Policies>
-MXREF_HD constexpr std::uint8_t encode_scaled(number x, const number& scale, format_desc format,
-                                              const quantizer<Policies...>& q,
-                                              std::uint64_t index) noexcept {
-  if (scale.is_nan()) return 0;
-  x.exp -= scale.exp;
-  return static_cast<std::uint8_t>(to_code(format, x, rounding_at(q.rounding, index), q.overflow));
-}
-
-/// Quantizes one block of count numbers, x[0], x[stride], ...
-///
-/// Units:   in: real values; scale: code of 2^s; codes[i * code_stride]: element code, one per
-/// byte. Rounds:  each element once, x * 2^-s to the element format. Errors:  none; under
-/// nan::finite a format without NaN must not be given one (its nan_code()
-///          would be stored), which the callers below refuse.
-/// Source:  OCP MX 6.3. Left open there and decided by policy: NaN and Inf (P), s outside
-///          -127..127 (clamped), zero block (scale code 0, signs kept), -2 in MXINT8 (O).
-/// Checked: tests/spec/mx_6_3_spec.cpp, tests/sweep/golden_block_test.cpp
-template <native_float T, class... Policies>
-MXREF_HD constexpr void quantize_block(const T* x, index_t stride, int count, format_desc format,
-                                       const quantizer<Policies...>& q, E8M0& scale,
-                                       std::uint8_t* codes, index_t code_stride = 1,
-                                       element_order order = {}) noexcept {
-  scale = choose_scale(find_amax(x, stride, count), format, q);
-  const number s = scale.to_number();
-  for (int i = 0; i < count; ++i) {
-    codes[i * code_stride] = encode_scaled(to_number(x[i * stride]), s, format, q, order(i));
-  }
-}
-
-/// Quantizes the first `count` of a block's numbers; the codes behind a tail are 0.
-template <class Block, native_float T, scale_policy S = scale::floor,
-          rounding_policy R = rounding::nearest_even, overflow_policy O = overflow::saturate,
-          nan_policy P = nan::poison>
-requires(P::mode != nan_mode::finite || Block::element_type::desc.has_nan()) MXREF_HD
-    constexpr Block
-    quantize(const T* x, int count, S s = {}, R r = {}, O o = {}, P p = {}) noexcept {
-  Block result;
-  E8M0 code;
-  std::uint8_t codes[Block::size]{};
-  quantize_block(x, 1, count, detail::desc_of<typename Block::element_type>::get(),
-                 quantizer<S, R, O, P>{s, r, o, p}, code, codes);
-  result.set_scale(code);
-  for (int i = 0; i < count; ++i) {
-    result.set_element(i, typename Block::element_type{codes[i]});
-  }
-  return result;
-}
-
-/// Quantizes a whole block: quantize<mx_block<E4M3, 32>>(x32, scale::floor{}).
-template <class Block, native_float T, scale_policy S = scale::floor,
-          rounding_policy R = rounding::nearest_even, overflow_policy O = overflow::saturate,
-          nan_policy P = nan::poison>
-MXREF_HD constexpr Block quantize(const T* x, S s = {}, R r = {}, O o = {}, P p = {}) noexcept {
-  return quantize<Block>(x, Block::size, s, r, o, p);
-}
 
 namespace detail {
+
+constexpr index_t smaller(index_t a, index_t b) noexcept { return a < b ? a : b; }
 
 /// The positions of numbers in their source, seen from the rows that blocks run along.
 struct source_order {
@@ -186,39 +91,57 @@ constexpr source_order c_order(const matrix_view<T>& in, int axis) noexcept {
   return axis == 0 ? source_order{0, 1, cols} : source_order{0, cols, 1};
 }
 
+/// Rows of blocks whose scales are found: calls done(row, k, count, scale) for every block.
+template <class T, class Q, class Done>
+void for_blocks(const matrix_view<T>& in, format_desc format, int block, int block_rows, const Q& q,
+                const Done& done) noexcept {
+  for (index_t row = 0; row < in.rows; row += block_rows) {
+    const index_t end = smaller(row + block_rows, in.rows);
+    for (index_t k = 0; k < in.cols; k += block) {
+      const auto count = static_cast<int>(smaller(in.cols - k, block));
+      if (block_rows == 1) {
+        done(row, k, count, scale_of_block(&in(row, k), in.col_stride, count, format, q));
+        continue;
+      }
+      block_amax found;
+      for (index_t r = row; r < end; ++r) {
+        for (int i = 0; i < count; ++i) found.include(in(r, k + i));
+      }
+      const auto scale = choose_scale(found, format, q);
+      for (index_t r = row; r < end; ++r) done(r, k, count, scale);
+    }
+  }
+}
+
 /// quantize along rows, of numbers whose positions are given.
 template <class T, class... Policies>
 void quantize_rows(matrix_view<T> in, const quantized_view& out, const quantizer<Policies...>& q,
                    const source_order& order) noexcept {
-  for (index_t row = 0; row < in.rows; ++row) {
-    for (index_t k = 0; k < in.cols; k += out.block) {
-      const auto count = static_cast<int>(in.cols - k < out.block ? in.cols - k : out.block);
-      E8M0 scale;
-      quantize_block(&in(row, k), in.col_stride, count, out.format, q, scale,
-                     out.codes + row * out.code_row_bytes + k * out.code_col_bytes,
-                     out.code_col_bytes, order.at(row, k));
-      out.scales[row * out.scale_row_bytes + k / out.block] = scale.code;
-    }
-  }
+  for_blocks(in, out.format, out.block, out.block_rows, q,
+             [&](index_t row, index_t k, int count, auto scale) {
+               out.set_scale(row, k / out.block, scale.code);
+               const element_order positions = order.at(row, k);
+               std::uint8_t* codes = out.codes + row * out.code_row_bytes + k * out.code_col_bytes;
+               for (int i = 0; i < count; ++i) {
+                 codes[i * out.code_col_bytes] =
+                     encode_scaled(to_number(in(row, k + i)), scale, out.format, q, positions(i));
+               }
+             });
 }
 
 /// fake_quantize along rows, of numbers whose positions are given.
 template <class T, class... Policies>
 void fake_quantize_rows(matrix_view<T> in, matrix_view<float> out, format_desc format, int block,
                         const quantizer<Policies...>& q, const source_order& order) noexcept {
-  for (index_t row = 0; row < in.rows; ++row) {
-    for (index_t k = 0; k < in.cols; k += block) {
-      const auto count = static_cast<int>(in.cols - k < block ? in.cols - k : block);
-      const number scale =
-          choose_scale(find_amax(&in(row, k), in.col_stride, count), format, q).to_number();
-      const element_order positions = order.at(row, k);
-      for (int i = 0; i < count; ++i) {
-        const std::uint8_t code =
-            encode_scaled(to_number(in(row, k + i)), scale, format, q, positions(i));
-        out(row, k + i) = from_number<float>(scaled(to_number(format, code), scale));
-      }
+  for_blocks(in, format, block, 1, q, [&](index_t row, index_t k, int count, auto scale) {
+    const number s = scale.to_number();
+    const element_order positions = order.at(row, k);
+    for (int i = 0; i < count; ++i) {
+      const std::uint8_t code =
+          encode_scaled(to_number(in(row, k + i)), scale, format, q, positions(i));
+      out(row, k + i) = from_number<float>(scaled(to_number(format, code), s));
     }
-  }
+  });
 }
 
 /// Everything that quantize refuses.
@@ -240,20 +163,34 @@ status check_quantize(const matrix_view<T>& in, format_desc format, int block,
   return {};
 }
 
+template <class T, class... Policies>
+status check_quantize(const matrix_view<T>& in, const quantized_view& out,
+                      const quantizer<Policies...>& q, quantize_options options) noexcept {
+  using scale_type = typename quantizer<Policies...>::scale_type;
+  if (out.block_rows < 1) return {errc::shape_mismatch};
+  if (out.scale_format != desc_of<scale_type>::get()) return {errc::unsupported_format};
+  if constexpr (requires { q.scale.pick(scale_type{}, number{}, in.data, 1, 1, out.format); }) {
+    if (out.block_rows != 1) return {errc::unsupported_format};
+  }
+  return check_quantize(in, out.format, out.block, q, options);
+}
+
 }  // namespace detail
 
 /// Quantizes a matrix to K-major codes and scales.
 ///
 /// Shape:   axis -1: in (R, C), out rows R, depth C. axis 0: in (R, C), out rows C, depth R.
-///          out.codes: depth bytes per row; out.scales: ceil(depth / block) bytes per row.
-/// Errors:  shape_mismatch (block < 1, axis not in -1, 0, 1), unsupported_format (elements over 8
-///          bits), partial_block in strict mode, unrepresentable_nan. Nothing is written then.
-///          Allocates nothing.
+///          out.codes: depth bytes per row; out.scales: ceil(depth / block) codes per row, and one
+///          row of them for out.block_rows rows: tiles of block_rows x block numbers.
+/// Errors:  shape_mismatch (block or block_rows < 1, axis not in -1, 0, 1), unsupported_format
+///          (elements over 8 bits; out.scale_format is not that of the rule; tiles under a rule
+///          that must see the numbers), partial_block in strict mode, unrepresentable_nan. Nothing
+///          is written then. Allocates nothing.
 /// Source:  OCP MX 6.3. A tail's missing elements are absent: they do not enter amax.
 template <class T, class... Policies>
 status quantize(matrix_view<T> in, const quantized_view& out, const quantizer<Policies...>& q = {},
                 quantize_options options = {}) noexcept {
-  if (const status s = detail::check_quantize(in, out.format, out.block, q, options); !s) return s;
+  if (const status s = detail::check_quantize(in, out, q, options); !s) return s;
   const detail::source_order order = detail::c_order(in, options.axis);
   detail::quantize_rows(options.axis == 0 ? transposed(in) : in, out, q, order);
   return {};
@@ -282,16 +219,22 @@ status fake_quantize(matrix_view<T> in, matrix_view<float> out, format_desc form
 /// mx_matrix<E4M3, 32> A = quantize<mx_block<E4M3, 32>>(view(a, M, K)). Tails are kept.
 template <class Block, class T, scale_policy S = scale::floor,
           rounding_policy R = rounding::nearest_even, overflow_policy O = overflow::saturate,
-          nan_policy P = nan::poison>
+          nan_policy P = nan::poison, convention_policy C = convention::standard>
 requires(P::mode != nan_mode::finite || Block::element_type::desc.has_nan())
-    mx_matrix<typename Block::element_type, Block::size> quantize(matrix_view<T> in, S s = {},
-                                                                  R r = {}, O o = {}, P p = {}) {
-  using matrix = mx_matrix<typename Block::element_type, Block::size>;
-  matrix result(in.rows, in.cols);
-  const quantized_view out{
-      Block::element_type::desc, Block::size,         result.codes(), result.depth(),
-      result.scales(),           result.block_count()};
-  static_cast<void>(quantize(in, out, quantizer<S, R, O, P>{s, r, o, p}));
+    mx_matrix<typename Block::element_type, Block::size, scale_type_of<S>> quantize(
+        matrix_view<T> in, S s = {}, R r = {}, O o = {}, P p = {}, C c = {}) {
+  static_assert(std::same_as<typename Block::scale_type, scale_type_of<S>>,
+                "the scale rule gives another scale type than the block has");
+  mx_matrix<typename Block::element_type, Block::size, scale_type_of<S>> result(in.rows, in.cols);
+  using code_type = typename scale_type_of<S>::code_type;
+  quantized_view out{Block::element_type::desc,
+                     Block::size,
+                     result.codes(),
+                     result.depth(),
+                     reinterpret_cast<std::uint8_t*>(result.scales()),
+                     result.block_count() * static_cast<index_t>(sizeof(code_type))};
+  out.scale_format = detail::desc_of<scale_type_of<S>>::get();
+  static_cast<void>(quantize(in, out, quantizer<S, R, O, P, C>{s, r, o, p, c}));
   return result;
 }
 

@@ -24,7 +24,16 @@ struct discarded {
 };
 
 /// Names of the rounding policies for tools; each has a policy type of the same name.
-enum class rounding_mode { nearest_even, nearest_away, toward_zero, up, down, to_odd, stochastic };
+enum class rounding_mode {
+  nearest_even,
+  nearest_away,
+  nearest_toward_zero,
+  toward_zero,
+  up,
+  down,
+  to_odd,
+  stochastic
+};
 
 /// Each policy answers one question: is the magnitude rounded away from zero?
 namespace rounding {
@@ -43,6 +52,14 @@ struct nearest_even {
 struct nearest_away {
   static constexpr rounding_mode mode = rounding_mode::nearest_away;
   MXREF_HD constexpr bool away(const discarded& d) const noexcept { return d.fraction >= half; }
+};
+
+/// To nearest, ties to the smaller magnitude. Used by: ggml and DeepGEMM, for E2M1.
+struct nearest_toward_zero {
+  static constexpr rounding_mode mode = rounding_mode::nearest_toward_zero;
+  MXREF_HD constexpr bool away(const discarded& d) const noexcept {
+    return d.fraction > half || (d.fraction == half && d.sticky);
+  }
 };
 
 /// IEEE 754 roundTowardZero: truncation of the magnitude.
@@ -79,6 +96,8 @@ struct to_odd {
 /// bits: away when floor(delta * 2^bits) plus a random integer reaches 2^bits. The random integer
 /// is the top `bits` bits of a random word. Representable numbers never move.
 ///
+/// gfloat calls this StochasticFastest; AMD's mxDataGenerator computes it with 23 - man_bits bits.
+///
 /// Range:   1 <= bits <= 32.
 /// Checked: tests/sweep/stochastic_test.cpp, over all random integers of up to 16 bits.
 struct stochastic {
@@ -91,19 +110,53 @@ struct stochastic {
   }
 };
 
-/// Stochastic rounding of arrays: element i (in C order of the source) has word i of the seed, so
-/// that the result depends on neither threads nor the order of the work.
-struct philox {
+/// As stochastic, with both integers taken half a unit higher, which takes away the bias of few
+/// bits: away when floor(delta * 2^(bits + 1)) + 2 * random + 1 reaches 2^(bits + 1).
+/// gfloat: StochasticFast. Range: 1 <= bits <= 31.
+struct stochastic_offset {
+  static constexpr rounding_mode mode = rounding_mode::stochastic;
+  std::uint32_t random = 0;
+  int bits = 31;
+  MXREF_HD constexpr bool away(const discarded& d) const noexcept {
+    const std::uint64_t floor_delta = d.fraction >> (63 - bits);
+    const std::uint64_t r = random >> (32 - bits);
+    return floor_delta + 2 * r + 1 >= std::uint64_t{2} << bits;
+  }
+};
+
+namespace detail {
+/// Away when delta * 2^bits, rounded to an integer by R, plus a random integer reaches 2^bits.
+template <class R>
+struct stochastic_rounded {
+  static constexpr rounding_mode mode = rounding_mode::stochastic;
+  std::uint32_t random = 0;
+  int bits = 32;
+  MXREF_HD constexpr bool away(const discarded& d) const noexcept {
+    const std::uint64_t kept = d.fraction >> (64 - bits);
+    const discarded rest{d.fraction << bits, d.sticky, (kept & 1) != 0, false};
+    return kept + (R{}.away(rest) ? 1U : 0U) + (random >> (32 - bits)) >= std::uint64_t{1} << bits;
+  }
+};
+}  // namespace detail
+
+/// As stochastic, but delta * 2^bits is rounded to nearest even. gfloat: Stochastic.
+using stochastic_even = detail::stochastic_rounded<nearest_even>;
+/// As stochastic, but delta * 2^bits is rounded to odd. gfloat: StochasticOdd.
+using stochastic_odd = detail::stochastic_rounded<to_odd>;
+
+/// Stochastic rounding of arrays by one of the above: element i (in C order of the source) has
+/// word i of the seed, so that the result depends on neither threads nor the order of the work.
+template <class S>
+struct philox_of {
   static constexpr rounding_mode mode = rounding_mode::stochastic;
   std::uint64_t seed = 0;
-  int bits = 32;
+  int bits = S{}.bits;
   /// The policy for element i.
-  MXREF_HD constexpr stochastic at(std::uint64_t i) const noexcept {
-    return {philox_word(seed, i), bits};
-  }
+  MXREF_HD constexpr S at(std::uint64_t i) const noexcept { return {philox_word(seed, i), bits}; }
   /// Word 0 of the seed, where there is one number alone.
   MXREF_HD constexpr bool away(const discarded& d) const noexcept { return at(0).away(d); }
 };
+using philox = philox_of<stochastic>;
 
 /// The policy chosen at run time; seed and bits are those of philox.
 struct dynamic {
@@ -119,6 +172,8 @@ struct dynamic {
         return nearest_even{}.away(d);
       case rounding_mode::nearest_away:
         return nearest_away{}.away(d);
+      case rounding_mode::nearest_toward_zero:
+        return nearest_toward_zero{}.away(d);
       case rounding_mode::toward_zero:
         return toward_zero{}.away(d);
       case rounding_mode::up:

@@ -39,7 +39,7 @@ MXREF_HD constexpr term to_term(const number& x) noexcept {
 /// term k belongs to scales[k / block].
 struct chunk {
   const term* terms = nullptr;
-  const term* scales = nullptr;  ///< non-negative; a NaN scale has exponent nan_exp
+  const term* scales = nullptr;
   int count = 0;
   int block = 1;
   int man_bits = 0;        ///< of the element format: a term is aligned as sig * 2^-man_bits * 2^e
@@ -83,13 +83,15 @@ struct special_class {
                                b.scales[k / b.block]};
       bool has_inf = false;
       bool has_zero = false;
+      bool negative = false;
       for (const term& f : factors) {
         nan |= f.is_nan();
         has_inf |= f.is_inf();
         has_zero |= f.exp == term::zero_exp;
+        negative = negative != (f.sig < 0);
       }
       nan |= has_inf && has_zero;
-      if (has_inf) add_inf((a.terms[k].sig < 0) != (b.terms[k].sig < 0));
+      if (has_inf) add_inf(negative);
     }
   }
 };

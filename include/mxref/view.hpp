@@ -75,8 +75,21 @@ inline void store_code(void* container, index_t bytes, std::uint32_t code) noexc
   }
 }
 
+/// Reads a code from a container of 1, 2 or 4 bytes.
+inline std::uint32_t load_code(const std::uint8_t* container, index_t bytes) noexcept {
+  if (bytes == 1) return *container;
+  if (bytes == 2) {
+    std::uint16_t narrow;
+    std::memcpy(&narrow, container, sizeof narrow);
+    return narrow;
+  }
+  std::uint32_t code;
+  std::memcpy(&code, container, sizeof code);
+  return code;
+}
+
 /// A K-major operand of a matrix product: rows x depth codes, with one scale for each `block`
-/// consecutive codes of a row (the last block of a row may be shorter), or block = 0: unscaled.
+/// consecutive codes of `block_rows` rows (the last blocks may be smaller), or block = 0: unscaled.
 /// The formats are values here, so that one GEMM serves every pair of them.
 struct operand_view {
   format_desc format{};
@@ -89,8 +102,9 @@ struct operand_view {
 
   int block = 0;
   format_desc scale_format{};
-  const std::uint8_t* scales = nullptr;
-  index_t scale_row_bytes = 0;  ///< distance between rows of scales
+  const std::uint8_t* scales = nullptr;  ///< in containers of the scale format
+  index_t scale_row_bytes = 0;           ///< distance between rows of scales
+  int block_rows = 1;                    ///< rows that share their scales: 1, or a tile's
 
   constexpr bool scaled() const noexcept { return block != 0; }
   constexpr index_t block_count() const noexcept {
@@ -102,26 +116,14 @@ struct operand_view {
     if (storage == code_storage::dense) {
       return get_packed(bytes, format.total_bits(), static_cast<std::size_t>(k));
     }
-    bytes += k * col_bytes;
-    switch (container_bytes(format)) {
-      case 1:
-        return *bytes;
-      case 2:
-        return load<std::uint16_t>(bytes);
-      default:
-        return load<std::uint32_t>(bytes);
-    }
+    return load_code(bytes + k * col_bytes, container_bytes(format));
   }
-  std::uint8_t scale_code(index_t row, index_t b) const noexcept {
-    return scales[row * scale_row_bytes + b];
+  /// Scale b of a row.
+  const std::uint8_t* scale_at(index_t row, index_t b) const noexcept {
+    return scales + row / block_rows * scale_row_bytes + b * container_bytes(scale_format);
   }
-
- private:
-  template <class T>
-  static T load(const std::uint8_t* p) noexcept {
-    T value;
-    std::memcpy(&value, p, sizeof value);
-    return value;
+  std::uint32_t scale_code(index_t row, index_t b) const noexcept {
+    return load_code(scale_at(row, b), container_bytes(scale_format));
   }
 };
 

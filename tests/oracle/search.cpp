@@ -89,6 +89,9 @@ std::uint32_t encode(const format& f, const position& p, rounding r, overflow o,
       case rounding::nearest_away:
         take_upper = p.against_middle >= 0;
         break;
+      case rounding::nearest_toward_zero:
+        take_upper = p.against_middle > 0;
+        break;
       case rounding::toward_zero:
         break;
       case rounding::up:

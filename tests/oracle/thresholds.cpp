@@ -39,6 +39,8 @@ std::uint32_t threshold(const format& f, std::uint32_t i, rounding r, bool negat
       return odd ? first_at_least(middle) : first_above(middle);
     case rounding::nearest_away:
       return first_at_least(middle);
+    case rounding::nearest_toward_zero:
+      return first_above(middle);
     case rounding::toward_zero:
       return first_at_least(high);
     case rounding::up:

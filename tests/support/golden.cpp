@@ -84,12 +84,6 @@ struct waiting {
 /// The modes that wait. Remove a line when its policy is there: a comparison of a mode on this list
 /// is a failure, and so is a line that matches nothing.
 constexpr waiting later[] = {
-    {"blk_e2m1_ggml_*", "*", "needs scale rule ggml and its ties toward zero"},
-    {"blk_e2m1_fbgemm_*", "*", "needs the fbgemm scale rules"},
-    {"blk_e2m1_deepgemm_*", "*", "needs scale rule rceil_div and DeepGEMM's ties"},
-    {"deepgemm_*", "*", "needs scale rule rceil_div"},
-    {"mxfp4_te_pow2_*", "*", "needs scale rule te_pow2"},
-    {"nvfp4_*", "*", "needs the NVFP4 scale rules"},
     {"swizzle_*", "*", "needs scale layout swizzled-128x4"},
 };
 
@@ -253,8 +247,7 @@ std::vector<std::uint64_t> load(const std::string& name) {
   return bits;
 }
 
-comparison::comparison(const std::string& array, const std::string& mode)
-    : array_(array), mode_(mode) {
+std::vector<std::uint64_t> entries(const std::string& array, const std::string& mode) {
   const array_info& a = info(array);
   const std::vector<std::uint64_t> all = load(array);
   std::size_t m = 0;
@@ -266,7 +259,11 @@ comparison::comparison(const std::string& array, const std::string& mode)
     throw std::invalid_argument(array + " has no modes");
   }
   const auto first = all.begin() + static_cast<std::ptrdiff_t>(m * a.entry_count());
-  oracle_.assign(first, first + static_cast<std::ptrdiff_t>(a.entry_count()));
+  return {first, first + static_cast<std::ptrdiff_t>(a.entry_count())};
+}
+
+comparison::comparison(const std::string& array, const std::string& mode)
+    : array_(array), mode_(mode), oracle_(entries(array, mode)) {
   states_.assign(oracle_.size(), state::open);
 }
 

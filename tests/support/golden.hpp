@@ -36,6 +36,9 @@ const array_info& info(const std::string& name);
 /// is no input must then be compared too.
 std::vector<std::uint64_t> load(const std::string& name);
 
+/// The entries of one mode; counts as opened, not as compared.
+std::vector<std::uint64_t> entries(const std::string& array, const std::string& mode);
+
 /// One mode of one array, compared entry by entry. The destructor reports.
 class comparison {
  public:

@@ -176,7 +176,7 @@ constexpr std::array inputs{
     0x1p-137, 0x1p-149, 0x1p-150, -0x1p-1074, 0x1p127,     0x1.8p127,  0x1.FFp127, 0x1.FFFFFFp127,
     0x1p128,  0x1p1000, inf,      -inf,       not_a_number};
 
-using code_row = std::array<std::uint32_t, 18>;
+using code_row = std::array<std::uint32_t, 21>;
 
 template <class E, class R>
 constexpr void add_codes(double x, code_row& row, std::size_t at) {
@@ -191,10 +191,11 @@ constexpr std::array<code_row, inputs.size()> constant_codes() {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     add_codes<E, rounding::nearest_even>(inputs[i], codes[i], 0);
     add_codes<E, rounding::nearest_away>(inputs[i], codes[i], 3);
-    add_codes<E, rounding::toward_zero>(inputs[i], codes[i], 6);
-    add_codes<E, rounding::up>(inputs[i], codes[i], 9);
-    add_codes<E, rounding::down>(inputs[i], codes[i], 12);
-    add_codes<E, rounding::to_odd>(inputs[i], codes[i], 15);
+    add_codes<E, rounding::nearest_toward_zero>(inputs[i], codes[i], 6);
+    add_codes<E, rounding::toward_zero>(inputs[i], codes[i], 9);
+    add_codes<E, rounding::up>(inputs[i], codes[i], 12);
+    add_codes<E, rounding::down>(inputs[i], codes[i], 15);
+    add_codes<E, rounding::to_odd>(inputs[i], codes[i], 18);
   }
   return codes;
 }

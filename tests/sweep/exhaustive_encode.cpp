@@ -70,6 +70,7 @@ template <class E>
 void add_format(std::vector<combination>& all, oracle::format_id f) {
   add_rounding<E, rounding::nearest_even>(all, f, oracle::rounding::nearest_even);
   add_rounding<E, rounding::nearest_away>(all, f, oracle::rounding::nearest_away);
+  add_rounding<E, rounding::nearest_toward_zero>(all, f, oracle::rounding::nearest_toward_zero);
   add_rounding<E, rounding::toward_zero>(all, f, oracle::rounding::toward_zero);
   add_rounding<E, rounding::up>(all, f, oracle::rounding::up);
   add_rounding<E, rounding::down>(all, f, oracle::rounding::down);

@@ -159,6 +159,8 @@ bool overflows(double x, const constants& f, rounding_mode r) {
       return mag > f.overflow_at || (mag == f.overflow_at && f.overflow_at_itself);
     case rounding_mode::nearest_away:
       return mag >= f.overflow_at;
+    case rounding_mode::nearest_toward_zero:
+      return mag > f.overflow_at;
     case rounding_mode::toward_zero:
       return false;
     case rounding_mode::up:

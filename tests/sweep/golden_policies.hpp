@@ -18,6 +18,8 @@ auto with_rounding(mxref::rounding_mode mode, F f) {
   switch (mode) {
     case mxref::rounding_mode::nearest_away:
       return f(mxref::rounding::nearest_away{});
+    case mxref::rounding_mode::nearest_toward_zero:
+      return f(mxref::rounding::nearest_toward_zero{});
     case mxref::rounding_mode::toward_zero:
       return f(mxref::rounding::toward_zero{});
     case mxref::rounding_mode::up:

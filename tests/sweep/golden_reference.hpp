@@ -41,6 +41,8 @@ inline bool rounds_away(double rest, bool odd, bool negative, rounding_mode r) {
       return rest > 0.5 || (rest == 0.5 && odd);
     case rounding_mode::nearest_away:
       return rest >= 0.5;
+    case rounding_mode::nearest_toward_zero:
+      return rest > 0.5;
     case rounding_mode::toward_zero:
       return false;
     case rounding_mode::up:

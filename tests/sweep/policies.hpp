@@ -32,12 +32,14 @@ inline constexpr std::array<encoder<E, T>, 3> encoders_of_rounding{
     &encode_as<E, T, R, mxref::overflow::nonsaturating, N>,
     &encode_as<E, T, R, mxref::overflow::saturate_full, N>};
 template <class E, class T, class N>
-inline constexpr std::array encoders{encoders_of_rounding<E, T, N, mxref::rounding::nearest_even>,
-                                     encoders_of_rounding<E, T, N, mxref::rounding::nearest_away>,
-                                     encoders_of_rounding<E, T, N, mxref::rounding::toward_zero>,
-                                     encoders_of_rounding<E, T, N, mxref::rounding::up>,
-                                     encoders_of_rounding<E, T, N, mxref::rounding::down>,
-                                     encoders_of_rounding<E, T, N, mxref::rounding::to_odd>};
+inline constexpr std::array encoders{
+    encoders_of_rounding<E, T, N, mxref::rounding::nearest_even>,
+    encoders_of_rounding<E, T, N, mxref::rounding::nearest_away>,
+    encoders_of_rounding<E, T, N, mxref::rounding::nearest_toward_zero>,
+    encoders_of_rounding<E, T, N, mxref::rounding::toward_zero>,
+    encoders_of_rounding<E, T, N, mxref::rounding::up>,
+    encoders_of_rounding<E, T, N, mxref::rounding::down>,
+    encoders_of_rounding<E, T, N, mxref::rounding::to_odd>};
 }  // namespace detail
 
 /// encode<E>(T) with the static policies that the oracle's names stand for.
@@ -47,9 +49,13 @@ encoder<E, T> encoder_for(oracle::rounding r, oracle::overflow o) {
 }
 
 constexpr mxref::rounding::dynamic dynamic(oracle::rounding r) {
-  constexpr std::array modes{mxref::rounding_mode::nearest_even, mxref::rounding_mode::nearest_away,
-                             mxref::rounding_mode::toward_zero,  mxref::rounding_mode::up,
-                             mxref::rounding_mode::down,         mxref::rounding_mode::to_odd};
+  constexpr std::array modes{mxref::rounding_mode::nearest_even,
+                             mxref::rounding_mode::nearest_away,
+                             mxref::rounding_mode::nearest_toward_zero,
+                             mxref::rounding_mode::toward_zero,
+                             mxref::rounding_mode::up,
+                             mxref::rounding_mode::down,
+                             mxref::rounding_mode::to_odd};
   return {modes[static_cast<std::size_t>(r)]};
 }
 constexpr mxref::overflow::dynamic dynamic(oracle::overflow o) {

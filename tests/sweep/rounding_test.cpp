@@ -37,6 +37,8 @@ mpz_class round_exactly(std::uint64_t sig, int shift, bool negative, rounding r)
       return against_half < 0 ? lower : upper;
     case rounding::nearest_away:
       return against_half < 0 ? lower : upper;
+    case rounding::nearest_toward_zero:
+      return against_half <= 0 ? lower : upper;
     case rounding::toward_zero:
       return lower;
     case rounding::up:
@@ -55,6 +57,8 @@ std::uint64_t round_statically(std::uint64_t sig, int shift, bool negative, roun
       return mxref::round_shift(sig, shift, negative, mxref::rounding::nearest_even{});
     case rounding::nearest_away:
       return mxref::round_shift(sig, shift, negative, mxref::rounding::nearest_away{});
+    case rounding::nearest_toward_zero:
+      return mxref::round_shift(sig, shift, negative, mxref::rounding::nearest_toward_zero{});
     case rounding::toward_zero:
       return mxref::round_shift(sig, shift, negative, mxref::rounding::toward_zero{});
     case rounding::up:

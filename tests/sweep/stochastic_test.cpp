@@ -69,6 +69,68 @@ TYPED_TEST(Stochastic, NeverMovesWhatTheFormatHolds) {
   }
 }
 
+/// How many random integers of `bits` bits round x away from zero.
+template <class Policy, class E>
+int count_away(double x, E low, int bits) {
+  int away = 0;
+  for (std::uint32_t r = 0; r < std::uint32_t{1} << bits; ++r) {
+    away += mxref::encode<E>(x, Policy{word(r, bits), bits}) == low ? 0 : 1;
+  }
+  return away;
+}
+
+// The variants of gfloat, by its formulas in binary64: how delta * 2^n becomes an integer.
+TYPED_TEST(Stochastic, VariantsCountAsGfloatSays) {
+  using E = TypeParam;
+  std::mt19937 random(4);
+  int differ = 0;
+  for (const int bits : {1, 2, 4, 7}) {
+    const double all = std::ldexp(1.0, bits);
+    for (int round = 0; round < 60; ++round) {
+      const auto code = static_cast<std::uint8_t>(random() % golden::of<E>.largest);
+      const double low = mxref::decode<double>(E{code});
+      const double ulp = mxref::decode<double>(E{static_cast<std::uint8_t>(code + 1)}) - low;
+      // Short fractions make ties, others do not.
+      const int width = round % 2 == 0 ? bits + 1 : 20;
+      const double delta = std::ldexp(static_cast<double>(random() % (1U << width)), -width);
+      const double x = low + ulp * delta;
+      const double scaled = delta * all;
+      const double floor = std::floor(scaled);
+      const bool odd = std::fmod(floor, 2) == 1;
+      const double rest = scaled - floor;
+      const double even = floor + (rest > 0.5 || (rest == 0.5 && odd) ? 1 : 0);
+      const double to_odd = floor + (rest > 0 && !odd ? 1 : 0);
+      int offset = 0;
+      for (double r = 0; r < all; ++r) {
+        offset += std::floor(2 * scaled) + 2 * r + 1 >= 2 * all ? 1 : 0;
+      }
+      ASSERT_EQ((count_away<rounding::stochastic_even>(x, E{code}, bits)), even) << x;
+      ASSERT_EQ((count_away<rounding::stochastic_odd>(x, E{code}, bits)), to_odd) << x;
+      ASSERT_EQ((count_away<rounding::stochastic_offset>(x, E{code}, bits)), offset) << x;
+      ASSERT_EQ((count_away<rounding::stochastic>(x, E{code}, bits)), floor) << x;
+      differ += even != floor || to_odd != even || offset != floor ? 1 : 0;
+    }
+  }
+  EXPECT_GT(differ, 50);
+}
+
+TEST(StochasticVariants, OfArraysTakeTheWordOfTheElement) {
+  std::vector<float> x(96);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = 0.01F * static_cast<float>(i + 1);
+  const rounding::philox_of<rounding::stochastic_even> policy{7, 3};
+  const auto m = mxref::quantize<mxref::mx_block<mxref::E2M1, 32>>(mxref::view(x.data(), 3, 32),
+                                                                   mxref::scale::floor{}, policy);
+  for (index_t row = 0; row < 3; ++row) {
+    for (index_t k = 0; k < 32; ++k) {
+      const auto i = static_cast<std::size_t>(32 * row + k);
+      const double scaled = static_cast<double>(x[i]) / mxref::decode<double>(m.scale(row, 0));
+      ASSERT_EQ(m.element(row, k),
+                mxref::encode<mxref::E2M1>(scaled,
+                                           rounding::stochastic_even{mxref::philox_word(7, i), 3}));
+    }
+  }
+}
+
 TEST(StochasticOverflow, IsDecidedOnTheRoundedNumber) {
   using mxref::E5M2;
   const float above = 57344.0F + 4096.0F;  // halfway from the largest number to 65536

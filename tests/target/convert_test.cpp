@@ -14,7 +14,7 @@ class DequantizeKernel : public on_target {};
 
 template <class F>
 void for_every_policy(F&& f) {
-  for (int rounding = 0; rounding < 7; ++rounding) {  // the last is stochastic
+  for (int rounding = 0; rounding < 8; ++rounding) {  // the last is stochastic
     for (int overflow = 0; overflow < 3; ++overflow) {
       for (int negative = 0; negative < 2; ++negative) {
         simd::convert_policy p;
@@ -99,11 +99,11 @@ TEST_P(QuantizeKernel, EqualsTheCoreForEveryFormatPolicyBlockAndStride) {
     const format_desc f = entry.desc;
     if (f.total_bits() > 8) continue;
     for_every_policy([&](const simd::convert_policy& base) {
-      for (int nan = 0; nan < 3; ++nan) {
+      for (int nan = 0; nan < 4; ++nan) {
         for (int round = 0; round < 6; ++round) {
           simd::convert_policy p = base;
           p.on_nan = static_cast<mxref::nan_mode>(nan);
-          p.scale = static_cast<mxref::scale_rule>(below(r, 4));
+          p.scale = static_cast<mxref::scale_rule>(below(r, 15));
           const mxref::quantizer<mxref::scale::dynamic, mxref::rounding::dynamic,
                                  mxref::overflow::dynamic, mxref::nan::dynamic>
               q{{p.scale}, {p.rounding, p.seed, p.random_bits}, {p.overflow}, {p.on_nan}};

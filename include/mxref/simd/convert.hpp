@@ -151,17 +151,20 @@ status quantize_columns(const kernel_table& kernels, matrix_view<const float> in
 template <class T, class... Known>
 concept one_of = (std::same_as<T, Known> || ...);
 template <class S>
-concept known_scale =
-    one_of<S, scale::floor, scale::ceil, scale::even, scale::rceil, scale::dynamic>;
+concept known_scale = requires {
+  { S::rule } -> std::convertible_to<scale_rule>;
+}
+|| std::same_as<S, scale::dynamic>;
 template <class R>
 concept known_rounding =
-    one_of<R, rounding::nearest_even, rounding::nearest_away, rounding::toward_zero, rounding::up,
-           rounding::down, rounding::to_odd, rounding::philox, rounding::dynamic>;
+    one_of<R, rounding::nearest_even, rounding::nearest_away, rounding::nearest_toward_zero,
+           rounding::toward_zero, rounding::up, rounding::down, rounding::to_odd, rounding::philox,
+           rounding::dynamic>;
 template <class O>
 concept known_overflow = one_of<O, overflow::saturate, overflow::nonsaturating,
                                 overflow::saturate_full, overflow::dynamic>;
 template <class P>
-concept known_nan = one_of<P, nan::poison, nan::finite, nan::gfloat_inf, nan::dynamic>;
+concept known_nan = one_of<P, nan::poison, nan::finite, nan::gfloat_inf, nan::ignore, nan::dynamic>;
 
 template <class Q>
 inline constexpr bool has_kernel = false;
@@ -191,8 +194,9 @@ status quantize_with(const kernel_table& kernels, matrix_view<T> in, const quant
                      const quantizer<Policies...>& q, quantize_options options,
                      const E& e) noexcept {
   if constexpr (std::same_as<std::remove_const_t<T>, float> && has_kernel<quantizer<Policies...>>) {
-    const status checked = mxref::detail::check_quantize(in, out.format, out.block, q, options);
+    const status checked = mxref::detail::check_quantize(in, out, q, options);
     if (!checked) return checked;
+    if (out.block_rows != 1) return quantize(in, out, q, options);
     // As blocks along rows, and then, where columns are contiguous, as blocks down them.
     const convert_policy policy = policy_of(q, mxref::detail::c_order(in, options.axis));
     if (options.axis != 0 && in.row_stride == 1 && in.col_stride != 1) {

@@ -93,6 +93,8 @@ class encoder {
       return hn::Shr(hn::Add(sig, hn::IfThenElseZero(hn::Ne(half, hn::Zero(du)), add)), shift);
     } else if constexpr (Mode == rounding_mode::nearest_away) {
       return hn::Shr(hn::Add(sig, half), shift);
+    } else if constexpr (Mode == rounding_mode::nearest_toward_zero) {
+      return hn::Shr(hn::Add(sig, hn::Sub(half, hn::Min(half, one))), shift);
     } else if constexpr (Mode == rounding_mode::toward_zero) {
       return hn::Shr(sig, shift);
     } else if constexpr (Mode == rounding_mode::to_odd) {
@@ -189,6 +191,8 @@ HWY_INLINE void with_rounding(rounding_mode mode, F&& f) {
       return f.template operator()<rounding_mode::nearest_even>();
     case rounding_mode::nearest_away:
       return f.template operator()<rounding_mode::nearest_away>();
+    case rounding_mode::nearest_toward_zero:
+      return f.template operator()<rounding_mode::nearest_toward_zero>();
     case rounding_mode::toward_zero:
       return f.template operator()<rounding_mode::toward_zero>();
     case rounding_mode::up:

@@ -202,13 +202,19 @@ inline bool is_plain(const gemm_options& o, const format_desc& out) noexcept {
   return !mxref::detail::has_order(o) && (o.epilogue || mxref::detail::made_format(o, out) == out);
 }
 
+/// Whether an operand's scales are few enough bits for products in binary64 to be exact.
+inline bool has_narrow_scales(const operand_view& v) noexcept {
+  return !v.scaled() || v.scale_format.total_bits() <= 8;
+}
+
 /// A product that check_gemm has accepted.
 template <step_policy P, executor E>
 status plan(const kernel_table& kernels, const operand_view& a, const operand_view& b,
             const output_view& d, const P& p, const E& e, const gemm_options& options) noexcept {
   const int step = p.step_length(mxref::detail::step_block(a, b, options));
+  const bool exact_scales = has_narrow_scales(a) && has_narrow_scales(b);
   if (kernels.chain != nullptr && a.depth > 0 && a.rows > 0 && b.rows > 0 &&
-      is_plain(options, d.format)) {
+      is_plain(options, d.format) && (exact_scales || std::same_as<P, accumulate::fp32_chain>)) {
     if constexpr (std::same_as<P, accumulate::fp32_chain>) {
       return chain_product<E>(kernels, a, b, d, options, e).run();
     } else if constexpr (std::same_as<P, accumulate::block_exact_fp32>) {

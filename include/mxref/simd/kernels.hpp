@@ -10,6 +10,7 @@
 #include "mxref/overflow.hpp"
 #include "mxref/rounding.hpp"
 #include "mxref/scale.hpp"
+#include "mxref/scale_log2.hpp"
 #include "mxref/terms.hpp"
 #include "mxref/view.hpp"
 

@@ -34,7 +34,7 @@ class run_decoder {
   /// Room for runs of up to `longest` codes.
   bool allocate(index_t longest) noexcept {
     return codes_.allocate(4 * longest) && factors_.allocate(longest) &&
-           factor_codes_.allocate(longest);
+           factor_codes_.allocate(4 * longest);
   }
 
   /// Whether columns are contiguous, so that runs down them are the fast ones.
@@ -54,7 +54,7 @@ class run_decoder {
     if (!view_.scaled()) return decode(codes, count, view_.format, out);
     const index_t first = from / view_.block;
     const index_t blocks = (from + count - 1) / view_.block - first + 1;
-    factors(view_.scales + row * view_.scale_row_bytes + first, 1, blocks);
+    decode(view_.scale_at(row, first), blocks, view_.scale_format, factors_.data());
     const auto phase = static_cast<int>(from % view_.block);
     if (phase == 0 && bytes_ == 1 && has_lane_decoder(view_.format)) {
       kernels_.decode_blocks(codes, count, view_.format, factors_.data(), view_.block, out);
@@ -71,7 +71,7 @@ class run_decoder {
     if (!view_.scaled()) return;
     // The factors of the last call serve the rest of the block.
     if (const index_t b = k / view_.block; b != block_ || from != first_) {
-      factors(view_.scales + from * view_.scale_row_bytes + b, view_.scale_row_bytes, count);
+      column_factors(from, b, count);
       block_ = b;
       first_ = from;
     }
@@ -107,9 +107,18 @@ class run_decoder {
     return codes_.data();
   }
 
-  void factors(const std::uint8_t* codes, index_t stride, index_t count) noexcept {
-    for (index_t i = 0; stride != 1 && i < count; ++i) factor_codes_[i] = codes[i * stride];
-    decode(stride == 1 ? codes : factor_codes_.data(), count, view_.scale_format, factors_.data());
+  /// The factors of block b of some rows.
+  void column_factors(index_t row, index_t b, index_t count) noexcept {
+    const index_t bytes = container_bytes(view_.scale_format);
+    const std::uint8_t* codes = view_.scale_at(row, b);
+    if (bytes != view_.scale_row_bytes || view_.block_rows != 1) {
+      for (index_t i = 0; i < count; ++i) {
+        std::memcpy(factor_codes_.data() + i * bytes, view_.scale_at(row + i, b),
+                    static_cast<std::size_t>(bytes));
+      }
+      codes = factor_codes_.data();
+    }
+    decode(codes, count, view_.scale_format, factors_.data());
   }
 
   void decode(const std::uint8_t* codes, index_t count, format_desc f, float* out) const noexcept {

@@ -116,7 +116,8 @@ inline constexpr std::uint32_t nan_scale = 255;
 class scale_finder {
  public:
   scale_finder(format_desc f, scale_rule rule) noexcept
-      : rule_(rule),
+      : format_(f),
+        rule_(rule),
         emax_(f.emax()),
         half_ulp_(std::uint32_t{1}
                   << (22 - f.man_bits + (f.code == encoding::twos_complement ? 1 : 0))),
@@ -133,10 +134,29 @@ class scale_finder {
   }
 
  private:
+  /// A rule without lanes of its own. Where amax is far above the format's range, as some rules
+  /// leave it, or elements are not simply rounded, the block is one for the scalar core, as if its
+  /// scale were NaN.
+  u32_vec find_by_core(u32_vec amax) const {
+    const u32_tag du;
+    HWY_ALIGN std::uint32_t lanes[HWY_MAX_BYTES / sizeof(std::uint32_t)];
+    hn::Store(amax, du, lanes);
+    for (std::size_t i = 0; i < hn::Lanes(du); ++i) {
+      const number x = to_number(binary32_desc, lanes[i]);
+      lanes[i] = nan_scale;
+      if (!x.is_finite() || rule_ == scale_rule::ggml) continue;
+      const int code = scale::dynamic{rule_}(x, format_).code;
+      const bool fits = x.sig == 0 || detail::floor_log2(x) - (code - 127) < emax_ + 4;
+      if (fits) lanes[i] = static_cast<std::uint32_t>(code);
+    }
+    return hn::Load(du, lanes);
+  }
+
   HWY_INLINE u32_vec find(u32_vec amax) const {
     const u32_tag du;
     const i32_tag di;
     const f32_tag df;
+    if (rule_ > scale_rule::rceil) return find_by_core(amax);
     if (rule_ == scale_rule::rceil) {
       const u32_vec d = hn::BitCast(du, hn::Mul(hn::BitCast(df, amax), hn::Set(df, reciprocal_)));
       // Rounded up to a power of two: codes 0 to 2^-127, half of binary32's subnormals.
@@ -164,6 +184,7 @@ class scale_finder {
     return hn::BitCast(du, hn::Min(hn::Max(exponent, hn::Zero(di)), hn::Set(di, 254)));
   }
 
+  format_desc format_;
   scale_rule rule_;
   std::int32_t emax_;
   std::uint32_t half_ulp_;

@@ -4,6 +4,7 @@
 #define MXREF_SIMD_THREAD_POOL_HPP_
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -48,7 +49,9 @@ class threads {
 
   class pool {
    public:
-    explicit pool(index_t size) : size_(size) {
+    explicit pool(index_t size)
+        : size_(size),
+          may_spin_(size <= static_cast<index_t>(std::thread::hardware_concurrency())) {
       for (index_t worker = 1; worker < size; ++worker) {
         workers_.emplace_back([this, worker](const std::stop_token& stop) { serve(stop, worker); });
       }
@@ -70,11 +73,26 @@ class threads {
       }
       wake_.notify_all();
       work(0);
+      if (spin([this] { return busy_ == 0; })) return;
       std::unique_lock lock(mutex_);
       done_.wait(lock, [this] { return busy_ == 0; });
     }
 
    private:
+    /// Looks for a while before a thread goes to sleep: waking it costs as much as a small product.
+    /// Not where threads outnumber the cores. True if the condition came.
+    template <class Condition>
+    bool spin(const Condition& condition) const {
+      constexpr auto patience = std::chrono::microseconds(100);
+      const auto start = std::chrono::steady_clock::now();
+      for (int i = 0;; ++i) {
+        if (condition()) return true;
+        if (!may_spin_ || (i % 64 == 0 && std::chrono::steady_clock::now() - start > patience)) {
+          return false;
+        }
+      }
+    }
+
     void work(index_t worker) {
       for (index_t i = next_++; i < count_; i = next_++) call_(context_, i, worker);
     }
@@ -82,6 +100,7 @@ class threads {
     void serve(const std::stop_token& stop, index_t worker) {
       unsigned long seen = 0;
       for (;;) {
+        spin([&] { return generation_ != seen || stop.stop_requested(); });
         {
           std::unique_lock lock(mutex_);
           if (!wake_.wait(lock, stop, [&] { return generation_ != seen; })) return;
@@ -94,6 +113,7 @@ class threads {
     }
 
     index_t size_;
+    bool may_spin_;
     std::mutex mutex_;
     std::condition_variable_any wake_;  // also woken by the stop that the end of a jthread requests
     std::condition_variable done_;
@@ -101,8 +121,8 @@ class threads {
     void* context_ = nullptr;
     index_t count_ = 0;
     std::atomic<index_t> next_{0};
-    index_t busy_ = 0;
-    unsigned long generation_ = 0;
+    std::atomic<index_t> busy_{0};
+    std::atomic<unsigned long> generation_{0};
     std::vector<std::jthread> workers_;  // last: joined first
   };
 
