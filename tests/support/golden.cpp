@@ -90,7 +90,6 @@ constexpr waiting later[] = {
     {"deepgemm_*", "*", "needs scale rule rceil_div"},
     {"mxfp4_te_pow2_*", "*", "needs scale rule te_pow2"},
     {"nvfp4_*", "*", "needs the NVFP4 scale rules"},
-    {"swizzle_*", "*", "needs scale layout swizzled-128x4"},
 };
 
 bool matches(std::string_view pattern, std::string_view text) {

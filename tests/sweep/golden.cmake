@@ -7,6 +7,7 @@ add_executable(
   golden_decode_test.cpp
   golden_e8m0_test.cpp
   golden_encode_test.cpp
+  golden_layout_test.cpp
   golden_units_test.cpp)
 target_link_libraries(mxref_golden_tests PRIVATE mxref::mxref mxref_golden mxref_warnings GTest::gtest_main)
 add_test(NAME golden COMMAND mxref_golden_tests)
