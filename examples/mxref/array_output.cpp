@@ -115,8 +115,8 @@ output_target place_of(const std::string& spec, const std::string& path) {
     bad_output(spec, "cannot be written: {}", error_text(errno));
   }
   // Files behind /dev/fd were opened by someone else, who expects them to be written, not replaced.
-  if (exists && (!S_ISREG(info.st_mode) || path.starts_with("/dev/fd/") ||
-                 path.starts_with("/proc/"))) {
+  if (exists &&
+      (!S_ISREG(info.st_mode) || path.starts_with("/dev/fd/") || path.starts_with("/proc/"))) {
     target.path = path;
     target.route = output_target::device;
     return target;

@@ -59,12 +59,12 @@ struct decode_job {
   index_t unit() const { return cut_unit(std::max(1, whole.block), file.cut()); }
 
   /// Codes of a chunk as the file has them become what the library takes.
-  void unpack(const engine& e, matrix_shape chunk, std::vector<std::byte>& codes) const {
+  void unpack(const engine& e, matrix_shape chunk, std::vector<std::byte>& bytes) const {
     if (!file.needs_unpacking()) return;
     std::vector<std::byte> unpacked(static_cast<std::size_t>(chunk.rows * chunk.cols));
-    repack(e, chunk, codes, file.layout(), unpacked,
+    repack(e, chunk, bytes, file.layout(), unpacked,
            mxref::layout::bytes::codes(whole.format.total_bits()), mxref::padding::zero);
-    codes = std::move(unpacked);
+    bytes = std::move(unpacked);
   }
 
   /// The operand of a chunk in memory.
@@ -166,10 +166,9 @@ void decode_columns(const engine& e, const decode_job& job, output_streams& out)
       const index_t at = row * job.file.row_bytes(whole.depth) + job.file.row_bytes(k);
       job.codes.read_at(static_cast<std::size_t>(at), to);
       job.file.accept(to, row * whole.depth + k);
-      job.scales->read_at(
-          static_cast<std::size_t>(row * whole.block_count() + k / whole.block),
-          std::span(scales).subspan(static_cast<std::size_t>(row * blocks),
-                                    static_cast<std::size_t>(blocks)));
+      job.scales->read_at(static_cast<std::size_t>(row * whole.block_count() + k / whole.block),
+                          std::span(scales).subspan(static_cast<std::size_t>(row * blocks),
+                                                    static_cast<std::size_t>(blocks)));
     }
     job.unpack(e, {whole.rows, count}, codes);
     const mxref::status s =
@@ -224,7 +223,8 @@ void dequantize(const dequantize_options& o) {
   whole.block = b.block;
   whole.scale_format = mxref::E8M0::desc;
   const scale_shape scale_extents(codes.shape(), whole.block_count());
-  npy_reader scale_array(b.scales, b.shape.empty() ? raw_options{} : scale_input.raw(scale_extents));
+  npy_reader scale_array(b.scales,
+                         b.shape.empty() ? raw_options{} : scale_input.raw(scale_extents));
   scale_input.check(scale_extents, scale_array.type(), scale_array.shape());
   scale_reader scales(scale_array, scale_input, scale_extents);
 
@@ -274,7 +274,8 @@ void add_dequantize(CLI::App& app) {
       ->check(CLI::PositiveNumber);
   cmd->add_option("--shape", o->block.shape, "ROWS,DEPTH of raw .bin inputs");
   cmd->add_option("--codes", o->block.codes, "Element codes, uint8")->required();
-  cmd->add_option("--scales", o->block.scales, "Scale codes, uint8, (rows, ceil(depth / block)), or any shape of "
+  cmd->add_option("--scales", o->block.scales,
+                  "Scale codes, uint8, (rows, ceil(depth / block)), or any shape of "
                   "another --scale-layout's bytes")
       ->required();
   cmd->add_option("OUT", o->block.values, "Output: float32 numbers")->required();

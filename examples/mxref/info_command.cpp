@@ -151,12 +151,9 @@ ordered_json table_json(const Table& table) {
 }
 
 ordered_json rules_json() {
-  return {{"scale", table_json(scale_rules())},
-          {"rounding", table_json(roundings())},
-          {"overflow", table_json(overflows())},
-          {"nan", table_json(nan_policies())},
-          {"negative", table_json(negative_policies())},
-          {"packing", table_json(packings())},
+  return {{"scale", table_json(scale_rules())},          {"rounding", table_json(roundings())},
+          {"overflow", table_json(overflows())},         {"nan", table_json(nan_policies())},
+          {"negative", table_json(negative_policies())}, {"packing", table_json(packings())},
           {"scale-layout", table_json(scale_layouts())}};
 }
 

@@ -41,9 +41,9 @@ struct layout_options {
 std::string joined(const std::vector<bit_part>& parts) {
   std::string text;
   for (const bit_part& p : parts) {
-    const std::string bits = p.high == p.low ? fmt::format("{}", p.low)
-                                             : fmt::format("{}:{}", p.high, p.low);
-    text += fmt::format("{}{}[{}]", text.empty() ? "" : " ", p.byte, bits);
+    const std::string bits =
+        p.high == p.low ? fmt::format("{}", p.low) : fmt::format("{}:{}", p.high, p.low);
+    text += fmt::format("{}{}[{}]", text.empty() ? "" : "+", p.byte, bits);
   }
   return text;
 }
@@ -57,9 +57,8 @@ scale_shape described(const std::string& text) {
   std::size_t count = 1;
   for (const std::size_t extent : shape) {
     if (extent == 0 || extent > most || count > most / extent) {
-      throw usage_error(
-          fmt::format("--shape {}: every extent is at least 1, and there are at most 2^31 entries",
-                      text));
+      throw usage_error(fmt::format(
+          "--shape {}: every extent is at least 1, and there are at most 2^31 entries", text));
     }
     count *= extent;
   }
@@ -70,6 +69,14 @@ void check_size(const std::string& shape, const char* what, index_t size, index_
   if (size <= most) return;
   throw usage_error(fmt::format("--shape {}: {} {}, at most {} are shown; give a smaller shape",
                                 shape, size, what, most));
+}
+
+template <class Value>
+std::string about(Value value, std::span<const named<Value>> table) {
+  for (const auto& entry : table) {
+    if (entry.value == value) return std::string(entry.summary);
+  }
+  return {};
 }
 
 constexpr index_t printed_entries = 1 << 16;
@@ -99,26 +106,26 @@ ordered_json codes_json(const mxref::code_layout& l, const format_entry& format,
 }
 
 std::string summary_of(const ordered_json& json) {
-  return fmt::format("{} x {} codes of {} ({} bits): {} bytes a row, {} in all; {} bits of a row are "
-                     "padding",
-                     json["rows"].get<index_t>(), json["depth"].get<index_t>(),
-                     json["format"].get<std::string>(), json["bits"].get<int>(),
-                     json["row_bytes"].get<index_t>(), json["bytes"].get<index_t>(),
-                     json["padding_bits_of_row"].get<index_t>());
+  return fmt::format(
+      "{} x {} codes of {} ({} bits): {} bytes a row, {} in all; {} bits of a row are "
+      "padding",
+      json["rows"].get<index_t>(), json["depth"].get<index_t>(), json["format"].get<std::string>(),
+      json["bits"].get<int>(), json["row_bytes"].get<index_t>(), json["bytes"].get<index_t>(),
+      json["padding_bits_of_row"].get<index_t>());
 }
 
 void print_codes(const mxref::code_layout& l, const ordered_json& json) {
   fmt::print("{}\n{}\n\n", json["packing"].get<std::string>(), summary_of(json));
-  fmt::print("Row r begins at byte {} * r. Code k lies in byte[bits] of its row, the lowest bits of "
-             "the code {}:\n",
-             json["row_bytes"].get<index_t>(),
-             l.order == mxref::bit_order::low_first ? "first" : "last");
+  fmt::print(
+      "Row r begins at byte {} * r. Code k lies in byte[bits] of its row, the lowest bits of "
+      "the code {}:\n",
+      json["row_bytes"].get<index_t>(), l.order == mxref::bit_order::low_first ? "first" : "last");
   const auto depth = json["depth"].get<index_t>();
   std::size_t width = 0;
   for (index_t k = 0; k < depth; ++k) width = std::max(width, joined(parts_of(l, k)).size());
   for (index_t k = 0; k < depth; ++k) {
-    if (k % 8 == 0) fmt::print("{}{:>6} ", k == 0 ? "" : "\n", k);
-    fmt::print(" {:<{}}", joined(parts_of(l, k)), k % 8 == 7 || k + 1 == depth ? 0 : width);
+    if (k % 8 == 0) fmt::print("{}{:>6}", k == 0 ? "" : "\n", k);
+    fmt::print("  {:<{}}", joined(parts_of(l, k)), k % 8 == 7 || k + 1 == depth ? 0 : width);
   }
   fmt::print("\n");
 }
@@ -133,7 +140,9 @@ void describe_codes(const layout_options& o, const format_entry& format) {
   if (!o.svg.empty()) {
     check_size(o.shape, "bytes in a row", json["row_bytes"].get<index_t>(), drawn_row_bytes);
     write_text(o.svg, ".svg",
-               draw_codes(l, fmt::format("Packing {}, {}", name, format.name), summary_of(json),
+               draw_codes(l,
+                          {fmt::format("Packing {}, {}", name, format.name),
+                           about(packing.mode, packings()), summary_of(json)},
                           s.cols));
   }
   if (o.svg == "-") return;
@@ -148,8 +157,7 @@ void describe_codes(const layout_options& o, const format_entry& format) {
 void convert_codes(const layout_options& o, const format_entry& format) {
   const code_file from{o.in, "IN", &format,
                        find_packing(o.from.empty() ? "none" : o.from, "--from", format, o.block)};
-  const code_file to{o.out, "OUT", &format,
-                     find_packing(o.packing, "--packing", format, o.block)};
+  const code_file to{o.out, "OUT", &format, find_packing(o.packing, "--packing", format, o.block)};
   const engine e(o.engine);
   check_writable(o.out);
   std::optional<matrix_shape> wanted;
@@ -159,8 +167,8 @@ void convert_codes(const layout_options& o, const format_entry& format) {
   const mxref::operand_view whole =
       from.view(in.shape(), wanted ? std::optional(wanted->cols) : std::nullopt);
   if (wanted && (whole.rows != wanted->rows || whole.depth != wanted->cols)) {
-    throw input_error(fmt::format("{}: IN has {} x {} codes, --shape says {} x {}", o.in, whole.rows,
-                                  whole.depth, wanted->rows, wanted->cols));
+    throw input_error(fmt::format("{}: IN has {} x {} codes, --shape says {} x {}", o.in,
+                                  whole.rows, whole.depth, wanted->rows, wanted->cols));
   }
   shape_type shape = in.shape();
   shape.back() = static_cast<std::size_t>(to.row_bytes(whole.depth));
@@ -168,6 +176,8 @@ void convert_codes(const layout_options& o, const format_entry& format) {
   output_streams out({&plan, 1});
   const matrix_pieces chunks({whole.rows, whole.depth}, chunk_elements,
                              cut_unit(from.cut(), to.cut()));
+  // A code that has a byte for itself is that byte: its upper bits are no padding to a reader.
+  const mxref::padding fill = to.is_packed() ? padding_of(o.poison) : mxref::padding::zero;
   std::vector<std::byte> source;
   std::vector<std::byte> target;
   index_t done = 0;
@@ -179,8 +189,7 @@ void convert_codes(const layout_options& o, const format_entry& format) {
     in.read(source);
     from.accept(source, done);
     done += chunk.rows * chunk.cols;
-    repack(e, {chunk.rows, chunk.cols}, source, from.layout(), target, to.layout(),
-           padding_of(o.poison));
+    repack(e, {chunk.rows, chunk.cols}, source, from.layout(), target, to.layout(), fill);
     out.write(0, target);
     bar.add(static_cast<double>(source.size()));
   }
@@ -189,7 +198,8 @@ void convert_codes(const layout_options& o, const format_entry& format) {
 
 // ---- scales ----
 
-ordered_json scales_json(const mxref::scale_layout& l, std::string_view name, const scale_shape& s) {
+ordered_json scales_json(const mxref::scale_layout& l, std::string_view name,
+                         const scale_shape& s) {
   const index_t size = l.size(s.rows, s.cols);
   ordered_json json{{"scale_layout", name},
                     {"matrices", s.matrices},
@@ -201,7 +211,8 @@ ordered_json scales_json(const mxref::scale_layout& l, std::string_view name, co
                     {"map", ordered_json::array()}};
   for (index_t row = 0; row < s.rows; ++row) {
     ordered_json offsets = ordered_json::array();
-    for (index_t col = 0; col < s.cols; ++col) offsets.push_back(l.offset(s.rows, s.cols, row, col));
+    for (index_t col = 0; col < s.cols; ++col)
+      offsets.push_back(l.offset(s.rows, s.cols, row, col));
     json["map"].push_back(std::move(offsets));
   }
   return json;
@@ -243,8 +254,10 @@ void describe_scales(const layout_options& o, mxref::format_desc scale_format) {
   if (!o.svg.empty()) {
     check_size(o.shape, "bytes", l.size(s.rows, s.cols), drawn_scale_bytes);
     write_text(o.svg, ".svg",
-               draw_scales(l, fmt::format("Scale layout {}", name), scales_summary(json), s.rows,
-                           s.cols));
+               draw_scales(l,
+                           {fmt::format("Scale layout {}", name),
+                            about(layout.mode, scale_layouts()), scales_summary(json)},
+                           s.rows, s.cols));
   }
   if (o.svg == "-") return;
   if (o.json) {
@@ -272,8 +285,7 @@ std::vector<std::byte> checked_codes(const std::string& spec, std::vector<std::b
 
 void convert_scales(const layout_options& o, mxref::format_desc scale_format) {
   const scale_file from{
-      o.in, "IN",
-      find_scale_layout(o.from.empty() ? "linear" : o.from, "--from", scale_format)};
+      o.in, "IN", find_scale_layout(o.from.empty() ? "linear" : o.from, "--from", scale_format)};
   const scale_file to{o.out, "OUT",
                       find_scale_layout(o.scale_layout, "--scale-layout", scale_format)};
   check_writable(o.out);

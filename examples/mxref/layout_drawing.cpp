@@ -16,22 +16,23 @@ using mxref::index_t;
 constexpr std::string_view tints[] = {"#a9d6f5", "#f8d28f", "#b3e2d1", "#eec4dc"};
 
 constexpr double margin = 24;
-constexpr double head = 84;  // title and summary
+constexpr double head = 100;  // height of title and notes
 
 class drawing {
  public:
   void rect(double x, double y, double width, double height, std::string_view fill) {
-    body_ += fmt::format(
-        "<rect x=\"{:g}\" y=\"{:g}\" width=\"{:g}\" height=\"{:g}\" fill=\"{}\"/>\n", x, y, width,
-        height, fill);
+    body_ +=
+        fmt::format("<rect x=\"{:g}\" y=\"{:g}\" width=\"{:g}\" height=\"{:g}\" fill=\"{}\"/>\n", x,
+                    y, width, height, fill);
   }
   void frame(double x, double y, double width, double height, std::string_view kind) {
-    body_ += fmt::format(
-        "<rect x=\"{:g}\" y=\"{:g}\" width=\"{:g}\" height=\"{:g}\" class=\"{}\"/>\n", x, y, width,
-        height, kind);
+    body_ +=
+        fmt::format("<rect x=\"{:g}\" y=\"{:g}\" width=\"{:g}\" height=\"{:g}\" class=\"{}\"/>\n",
+                    x, y, width, height, kind);
   }
   void line(double x1, double y1, double x2, double y2) {
-    body_ += fmt::format("<line x1=\"{:g}\" y1=\"{:g}\" x2=\"{:g}\" y2=\"{:g}\"/>\n", x1, y1, x2, y2);
+    body_ +=
+        fmt::format("<line x1=\"{:g}\" y1=\"{:g}\" x2=\"{:g}\" y2=\"{:g}\"/>\n", x1, y1, x2, y2);
   }
   /// `kind` is a class of the style sheet; y is the baseline.
   void text(double x, double y, std::string_view kind, std::string_view content) {
@@ -39,7 +40,8 @@ class drawing {
     for (const char c : content) {
       escaped += c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
     }
-    body_ += fmt::format("<text x=\"{:g}\" y=\"{:g}\" class=\"{}\">{}</text>\n", x, y, kind, escaped);
+    body_ +=
+        fmt::format("<text x=\"{:g}\" y=\"{:g}\" class=\"{}\">{}</text>\n", x, y, kind, escaped);
   }
 
   std::string finish(double width, double height, std::string_view title) const {
@@ -60,7 +62,8 @@ class drawing {
         ".small {{ font-size: 8px; text-anchor: middle; }}\n"
         ".thin {{ fill: none; stroke: #777; stroke-width: 0.6; }}\n"
         ".thick {{ fill: none; stroke: #222; stroke-width: 1.4; }}\n"
-        "line {{ stroke: #777; stroke-width: 0.4; }}\n"
+        "line {{ stroke: #777; stroke-width: 0.5; }}\n"
+        "rect {{ shape-rendering: crispEdges; }}\n"
         "</style>\n<rect width=\"{0:g}\" height=\"{1:g}\" fill=\"#ffffff\"/>\n{3}</svg>\n",
         width, height, title, body_);
   }
@@ -88,10 +91,11 @@ int tint_of(const mxref::scale_layout& l, index_t row, index_t col) {
   return static_cast<int>(size == 1 ? row % 4 : tint % 4);
 }
 
-void heading(drawing& d, std::string_view title, std::string_view summary, std::string_view note) {
-  d.text(margin, 32, "title", title);
-  d.text(margin, 52, "note", summary);
-  d.text(margin, 69, "note", note);
+void heading(drawing& d, const drawing_text& text, std::string_view note) {
+  d.text(margin, 32, "title", text.title);
+  d.text(margin, 52, "note", text.about);
+  d.text(margin, 69, "note", text.sizes);
+  d.text(margin, 86, "note", note);
 }
 
 /// A sample of padding with its name.
@@ -101,47 +105,106 @@ void padding_key(drawing& d, double x, double y) {
   d.text(x + 28, y + 10, "note", "padding");
 }
 
-/// The matrix, coloured as the bytes are; where cells are high enough with their offsets.
+/// The matrix, coloured as the bytes are, with lines between tiles; where cells are high enough,
+/// with their offsets. Returns its height.
 double draw_matrix(drawing& d, const mxref::scale_layout& l, index_t rows, index_t cols, double x,
                    double y) {
   const bool is_tall = rows > 40;
   const double width = is_tall ? 22 : 40;
-  const double height = is_tall ? (rows > 160 ? 2.5 : 4.6) : 17;
+  const double height = is_tall ? (rows > 160 ? 3 : 5) : 17;
+  const double right = x + static_cast<double>(cols) * width;
+  const double bottom = y + static_cast<double>(rows) * height;
+  const auto x_of = [&](index_t col) { return x + static_cast<double>(col) * width; };
+  const auto y_of = [&](index_t row) { return y + static_cast<double>(row) * height; };
   d.text(x, y - 22, "head", "matrix of scales");
   for (index_t col = 0; col < cols; ++col) {
-    if (cols <= 16 || col % 4 == 0) {
-      d.text(x + (static_cast<double>(col) + 0.5) * width, y - 6, "axis", fmt::format("{}", col));
-    }
+    if (cols > 16 && col % 4 != 0) continue;
+    d.text(x_of(col) + width / 2, y - 6, "axis", fmt::format("{}", col));
   }
-  const index_t step = is_tall ? (rows > 160 ? 32 : 16) : 1;
+  const index_t step = is_tall ? 16 : 1;
   for (index_t row = 0; row < rows; ++row) {
-    const double top = y + static_cast<double>(row) * height;
     if (row % step == 0) {
-      d.text(x - 6, top + (is_tall ? 8 : 12), "side", fmt::format("{}", row));
+      d.text(x - 6, y_of(row) + (is_tall ? 8 : 12), "side", fmt::format("{}", row));
     }
     for (index_t col = 0; col < cols; ++col) {
-      const double left = x + static_cast<double>(col) * width;
-      d.rect(left, top, width, height, tints[tint_of(l, row, col)]);
-      if (!is_tall) {
-        d.frame(left, top, width, height, "thin");
-        d.text(left + width / 2, top + 12, "cell",
-               fmt::format("{}", l.offset(rows, cols, row, col)));
+      d.rect(x_of(col), y_of(row), width, height, tints[tint_of(l, row, col)]);
+      if (is_tall) continue;
+      d.frame(x_of(col), y_of(row), width, height, "thin");
+      d.text(x_of(col) + width / 2, y_of(row) + 12, "cell",
+             fmt::format("{}", l.offset(rows, cols, row, col)));
+    }
+  }
+  for (index_t row = 0; is_tall && row < rows; row += step) d.line(x, y_of(row), right, y_of(row));
+  for (index_t col = 0; is_tall && col < cols; ++col) d.line(x_of(col), y, x_of(col), bottom);
+  if (l.tile_rows * l.tile_cols > 1) {
+    const index_t tile_rows = l.tile_rows == 1 ? rows : l.tile_rows;  // words are no rows of tiles
+    for (index_t row = 0; row < rows; row += tile_rows) {
+      for (index_t col = 0; col < cols; col += l.tile_cols) {
+        d.frame(x_of(col), y_of(row), x_of(std::min<index_t>(cols, col + l.tile_cols)) - x_of(col),
+                y_of(std::min(rows, row + tile_rows)) - y_of(row), "thick");
       }
     }
-    if (is_tall && row % step == 0) d.line(x, top, x + static_cast<double>(cols) * width, top);
   }
-  for (index_t col = 0; is_tall && col <= cols; ++col) {
-    const double left = x + static_cast<double>(col) * width;
-    d.line(left, y, left, y + static_cast<double>(rows) * height);
-  }
-  d.frame(x, y, static_cast<double>(cols) * width, static_cast<double>(rows) * height, "thick");
-  return static_cast<double>(rows) * height;
+  d.frame(x, y, right - x, bottom - y, "thick");
+  return bottom - y;
 }
 
 /// Where tiles, or columns of words, end.
 index_t tile_bytes(const mxref::scale_layout& l, index_t rows) {
   if (l.next_tile == mxref::scale_axis::row) return l.padded_rows(rows) * l.tile_cols;
   return index_t{l.tile_rows} * l.tile_cols;
+}
+
+constexpr index_t memory_line = 16;
+constexpr double memory_width = 46;
+
+/// The bytes of a matrix, tile by tile; many lines of padding become one. Returns where it ends.
+double draw_memory(drawing& d, const mxref::scale_layout& l, index_t rows, index_t cols, double x,
+                   double y) {
+  constexpr double height = 18;
+  constexpr double gap = 7;
+  const index_t bytes = l.size(rows, cols);
+  const index_t tile = tile_bytes(l, rows);
+  const index_t part = tile >= memory_line && tile % memory_line == 0 ? tile : bytes;
+  const double width = static_cast<double>(std::min(memory_line, bytes)) * memory_width;
+  const auto padding_from = [&](index_t at) {  // the end of the padding that starts at a byte
+    while (at < bytes && l.position(rows, cols, at).is_padding()) ++at;
+    return at == bytes ? at : at / part * part;  // whole parts
+  };
+  d.text(x, y - 22, "head", "memory");
+  for (index_t i = 0; i < std::min(memory_line, bytes); ++i) {
+    d.text(x + (static_cast<double>(i) + 0.5) * memory_width, y - 6, "axis", fmt::format("+{}", i));
+  }
+  double top = y;
+  for (index_t first = 0; first < bytes; first += part) {
+    if (const index_t end = padding_from(first); end > first) {
+      d.text(x - 8, top + 13, "side", fmt::format("{}", first));
+      d.rect(x, top, width, height, "url(#padding)");
+      d.rect(x + width / 2 - 110, top + 1, 220, height - 2, "#ffffff");
+      d.text(x + width / 2, top + 13, "cell",
+             fmt::format("bytes {} to {}: only padding", first, end - 1));
+      d.frame(x, top, width, height, "thick");
+      top += height + gap;
+      first = end - part;
+      continue;
+    }
+    const double part_top = top;
+    for (index_t at = first; at < std::min(bytes, first + part); ++at) {
+      const index_t in_line = (at - first) % memory_line;
+      if (in_line == 0 && at != first) top += height;
+      if (in_line == 0) d.text(x - 8, top + 13, "side", fmt::format("{}", at));
+      const double left = x + static_cast<double>(in_line) * memory_width;
+      const mxref::scale_position p = l.position(rows, cols, at);
+      d.rect(left, top, memory_width, height,
+             p.is_padding() ? "url(#padding)" : tints[tint_of(l, p.row, p.col)]);
+      d.frame(left, top, memory_width, height, "thin");
+      if (p.is_padding()) continue;
+      d.text(left + memory_width / 2, top + 13, "cell", fmt::format("{},{}", p.row, p.col));
+    }
+    d.frame(x, part_top, width, top + height - part_top, "thick");
+    top += height + gap;
+  }
+  return top;
 }
 
 }  // namespace
@@ -160,8 +223,7 @@ std::vector<bit_part> parts_of(const mxref::code_layout& l, index_t k) {
   return parts;
 }
 
-std::string draw_codes(const mxref::code_layout& l, std::string_view title,
-                       std::string_view summary, index_t depth) {
+std::string draw_codes(const mxref::code_layout& l, const drawing_text& text, index_t depth) {
   constexpr index_t line = 8;
   constexpr double bit = 12;
   constexpr double byte = 8 * bit + 6;
@@ -170,8 +232,10 @@ std::string draw_codes(const mxref::code_layout& l, std::string_view title,
   constexpr double top = head + 44;
   const auto bytes = static_cast<index_t>(l.row_bytes(static_cast<std::size_t>(depth)));
   drawing d;
-  heading(d, title, summary, "One row. Bytes follow each other from left to right, each with its bit 7 on "
-                             "the left; a number is the k of a code.");
+  heading(
+      d, text,
+      "One row: bytes from left to right, each with its bit 7 on the left. A number is the k of "
+      "a code.");
   for (index_t i = 0; i < std::min(line, bytes); ++i) {
     const double x = left + static_cast<double>(i) * byte;
     d.text(x + 4 * bit, head + 24, "axis", fmt::format("byte +{}", i));
@@ -199,58 +263,25 @@ std::string draw_codes(const mxref::code_layout& l, std::string_view title,
     d.frame(x_of(at), y_of(at), 8 * bit, box, "thick");
   }
   const double end = y_of(std::max<index_t>(0, bytes - 1)) + height;
-  padding_key(d, left, end + 6);
-  return d.finish(std::max(760.0, left + line * byte + margin), end + 36, title);
+  if (bytes * 8 > depth * l.bits) padding_key(d, left, end + 6);
+  return d.finish(left + line * byte + margin, end + 36, text.title);
 }
 
-std::string draw_scales(const mxref::scale_layout& l, std::string_view title,
-                        std::string_view summary, index_t rows, index_t cols) {
-  constexpr index_t line = 16;
-  constexpr double width = 46;
-  constexpr double height = 18;
-  constexpr double gap = 7;
+std::string draw_scales(const mxref::scale_layout& l, const drawing_text& text, index_t rows,
+                        index_t cols) {
   const double matrix_left = margin + 30;
   const double top = head + 46;
   drawing d;
-  heading(d, title, summary,
-          "Left: the matrix (rows down, blocks along k across). Right: its bytes in memory, each "
-          "with row,block of its scale.");
+  heading(d, text,
+          "Left: the matrix, rows down, blocks of k across. Right: bytes in memory, with the "
+          "row,block of their scale.");
   const double matrix_width = std::max(110.0, static_cast<double>(cols) * (rows > 40 ? 22 : 40));
   const double matrix_height = draw_matrix(d, l, rows, cols, matrix_left, top);
-
   const double left = matrix_left + matrix_width + 74;
-  const index_t bytes = l.size(rows, cols);
-  const index_t tile = tile_bytes(l, rows);
-  d.text(left, top - 22, "head", "memory");
-  for (index_t i = 0; i < std::min(line, bytes); ++i) {
-    d.text(left + (static_cast<double>(i) + 0.5) * width, top - 6, "axis", fmt::format("+{}", i));
-  }
-  const bool has_gaps = tile >= line && tile % line == 0;
-  const auto y_of = [&](index_t at) {
-    return top + static_cast<double>(at / line) * height +
-           (has_gaps ? static_cast<double>(at / tile) * gap : 0.0);
-  };
-  for (index_t at = 0; at < bytes; ++at) {
-    const double x = left + static_cast<double>(at % line) * width;
-    const mxref::scale_position p = l.position(rows, cols, at);
-    if (at % line == 0) d.text(left - 8, y_of(at) + 13, "side", fmt::format("{}", at));
-    d.rect(x, y_of(at), width, height,
-           p.is_padding() ? "url(#padding)" : tints[tint_of(l, p.row, p.col)]);
-    d.frame(x, y_of(at), width, height, "thin");
-    if (!p.is_padding()) {
-      d.text(x + width / 2, y_of(at) + 13, "cell", fmt::format("{},{}", p.row, p.col));
-    }
-  }
-  const index_t part = has_gaps ? tile : bytes;
-  for (index_t at = 0; at < bytes; at += part) {
-    const index_t last = std::min(bytes, at + part) - 1;
-    const double right = static_cast<double>(std::min(line, bytes)) * width;
-    d.frame(left, y_of(at), right, y_of(last) + height - y_of(at), "thick");
-  }
-  const double memory_end = bytes == 0 ? top : y_of(bytes - 1) + height;
-  padding_key(d, left, memory_end + 10);
-  return d.finish(left + line * width + margin,
-                  std::max(memory_end + 24, top + matrix_height) + margin, title);
+  const double end = draw_memory(d, l, rows, cols, left, top);
+  if (l.size(rows, cols) > rows * cols) padding_key(d, left, end);
+  return d.finish(left + memory_line * memory_width + margin,
+                  std::max(end + 20, top + matrix_height) + margin, text.title);
 }
 
 }  // namespace mxtool

@@ -27,13 +27,13 @@ std::string spellings(std::span<const named<Value>> table) {
 
 void add_packing_option(CLI::App& cmd, const std::string& flag, std::string& packing) {
   cmd.add_option(flag, packing,
-                 "How codes lie in a row: " + spellings(packings()) + " (see mxref layout)")
+                 "How codes lie in a row: " + spellings(packings()) + " (see mxref info --rules)")
       ->capture_default_str();
 }
 
 void add_scale_layout_option(CLI::App& cmd, const std::string& flag, std::string& layout) {
   cmd.add_option(flag, layout,
-                 "How scales lie: " + spellings(scale_layouts()) + " (see mxref layout)")
+                 "How scales lie: " + spellings(scale_layouts()) + " (see mxref info --rules)")
       ->capture_default_str();
 }
 
@@ -137,9 +137,9 @@ raw_options scale_file::raw(const scale_shape& s) const {
 void scale_file::check(const scale_shape& s, dtype type, const shape_type& found) const {
   const bool is_word = type == dtype::u32 || type == dtype::i32;
   if (type != dtype::u8 && !(layout.mode == scale_layout_mode::word4 && is_word)) {
-    throw input_error(fmt::format("{}: {} holds scale codes and must be uint8{}, not {}", spec,
-                                  option, layout.mode == scale_layout_mode::word4 ? " or uint32" : "",
-                                  name(type)));
+    throw input_error(
+        fmt::format("{}: {} holds scale codes and must be uint8{}, not {}", spec, option,
+                    layout.mode == scale_layout_mode::word4 ? " or uint32" : "", name(type)));
   }
   if (is_linear()) {
     const auto cols = static_cast<index_t>(found.empty() ? 0 : found.back());
@@ -178,9 +178,9 @@ std::vector<std::byte> scale_file::from_linear(const scale_shape& s,
   const index_t size = s.matrices * layout.scales().size(s.rows, s.cols);
   std::vector<std::byte> bytes(static_cast<std::size_t>(size));
   if (bytes.empty()) return bytes;
-  const mxref::status done = mxref::swizzle(
-      mxref::view(scales.data(), s.all_rows(), s.cols), layout.scales(),
-      reinterpret_cast<std::uint8_t*>(bytes.data()), size, fill, s.matrices);
+  const mxref::status done =
+      mxref::swizzle(mxref::view(scales.data(), s.all_rows(), s.cols), layout.scales(),
+                     reinterpret_cast<std::uint8_t*>(bytes.data()), size, fill, s.matrices);
   if (!done) throw std::logic_error(mxref::message(done));
   return bytes;
 }

@@ -101,10 +101,11 @@ mxref::operand_view code_file::view(const shape_type& shape, std::optional<index
     const auto all = layout().depth_of(static_cast<std::size_t>(matrix.cols));
     v.depth = depth.value_or(static_cast<index_t>(all));
     if (row_bytes(v.depth) != matrix.cols) {
-      throw input_error(fmt::format(
-          "{}: rows have {} bytes, but {} packed {} codes take {} bytes: check --depth, the packing "
-          "and the other files",
-          spec, matrix.cols, v.depth, format->name, row_bytes(v.depth)));
+      throw input_error(
+          fmt::format("{}: rows have {} bytes, but {} packed {} codes take {} bytes: check "
+                      "--depth, the packing "
+                      "and the other files",
+                      spec, matrix.cols, v.depth, format->name, row_bytes(v.depth)));
     }
     v.row_bytes = needs_unpacking() ? v.depth : matrix.cols;
   }
@@ -131,8 +132,9 @@ void load_codes(operand& o, const code_file& file, const raw_options& raw) {
 
 }  // namespace
 
-operand load_operand(const engine& e, const operand_spec& spec, int block, mxref::format_desc scale_format,
-                     std::optional<matrix_shape> raw_shape, std::optional<index_t> depth) {
+operand load_operand(const engine& e, const operand_spec& spec, int block,
+                     mxref::format_desc scale_format, std::optional<matrix_shape> raw_shape,
+                     std::optional<index_t> depth) {
   operand o;
   o.format = &find_format(spec.format, false);
   o.source = spec.file;
@@ -149,8 +151,9 @@ operand load_operand(const engine& e, const operand_spec& spec, int block, mxref
            mxref::layout::bytes::codes(o.format->desc.total_bits()), mxref::padding::zero);
     o.view.codes = o.unpacked.data();
   }
-  const scale_file scales{spec.scales, flag + "-scales",
-                          find_scale_layout(spec.scale_layout, flag + "-scale-layout", scale_format)};
+  const scale_file scales{
+      spec.scales, flag + "-scales",
+      find_scale_layout(spec.scale_layout, flag + "-scale-layout", scale_format)};
   if (spec.scales.empty()) return o;
   check_block(block);
   o.view.block = block;

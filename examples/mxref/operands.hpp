@@ -35,9 +35,7 @@ struct code_file {
 
   bool is_packed() const { return packing.mode != mxref::packing_mode::none; }
   /// The library does not read the codes as they lie: they become one a byte first.
-  bool needs_unpacking() const {
-    return is_packed() && packing.mode != mxref::packing_mode::dense;
-  }
+  bool needs_unpacking() const { return is_packed() && packing.mode != mxref::packing_mode::dense; }
   /// How codes of at most 8 bits lie.
   mxref::code_layout layout() const { return packing.codes(format->desc.total_bits()); }
   mxref::index_t row_bytes(mxref::index_t depth) const;
@@ -74,16 +72,17 @@ struct operand {
   array codes;
   std::uint32_t codes_crc = 0;  // of the file, before low bits of tf32 were dropped
   std::optional<array> scales;
-  std::vector<std::byte> unpacked;           // codes and scales as the library takes them, where the
-  std::vector<std::uint8_t> linear_scales;   // files have another layout
+  std::vector<std::byte> unpacked;          // codes and scales as the library takes them, where the
+  std::vector<std::uint8_t> linear_scales;  // files have another layout
   mxref::operand_view view;
   std::string source;
   std::string scale_source;
 };
 
 /// `depth`: the K to assume, for packed codes and raw files.
-operand load_operand(const engine& e, const operand_spec& spec, int block, mxref::format_desc scale_format,
-                     std::optional<matrix_shape> raw_shape, std::optional<mxref::index_t> depth);
+operand load_operand(const engine& e, const operand_spec& spec, int block,
+                     mxref::format_desc scale_format, std::optional<matrix_shape> raw_shape,
+                     std::optional<mxref::index_t> depth);
 
 /// A block of less than 1 element is refused.
 void check_block(int block);

@@ -178,10 +178,12 @@ product load_product(const engine& e, const product_options& given) {
   const bool a_first = normalized(o.a.packing) == "none";
   operand& first = a_first ? p.a : p.b;
   operand& second = a_first ? p.b : p.a;
-  first = load_operand(e, a_first ? o.a : o.b, o.block, scale_format, a_first ? raw_a : raw_b, depth);
+  first =
+      load_operand(e, a_first ? o.a : o.b, o.block, scale_format, a_first ? raw_a : raw_b, depth);
   const std::string& first_packing = a_first ? o.a.packing : o.b.packing;
   if (!depth && normalized(first_packing) == "none") depth = first.view.depth;
-  second = load_operand(e, a_first ? o.b : o.a, o.block, scale_format, a_first ? raw_b : raw_a, depth);
+  second =
+      load_operand(e, a_first ? o.b : o.a, o.block, scale_format, a_first ? raw_b : raw_a, depth);
   if (p.a.view.depth != p.b.view.depth) {
     throw input_error(fmt::format(
         "{} is {} x {} and {} is {} x {}: A must be (M, K) and B (N, K), with one K; transpose the "

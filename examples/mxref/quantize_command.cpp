@@ -120,8 +120,7 @@ void quantize(const quantize_options& o) {
     transposed.emplace(in);
   }
   const quantize_job job{
-      format,   codes,          b.block, q, as_matrix(shape, b.values),
-      b.values, padding_of(b.poison)};
+      format, codes, b.block, q, as_matrix(shape, b.values), b.values, padding_of(b.poison)};
   if (o.strict && job.shape.cols % b.block != 0) {
     throw input_error(
         fmt::format("{}: {}", b.values, mxref::message({mxref::errc::partial_block})));

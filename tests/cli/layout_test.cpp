@@ -14,8 +14,8 @@ using bytes = std::vector<std::uint8_t>;
 
 const std::vector<std::string> scale_layouts{"linear", "swizzled-128x4",    "swizzled-8x4",
                                              "word4",  "section-separated", "amd-preshuffled"};
-const std::vector<std::string> packings{"none",           "dense",         "dense-high-first",
-                                        "ggml-split-half", "tcgen05-padded", "tcgen05-container"};
+const std::vector<std::string> packings{
+    "none", "dense", "dense-high-first", "ggml-split-half", "tcgen05-padded", "tcgen05-container"};
 
 bool takes(const std::string& packing, const std::string& format) {
   if (packing.starts_with("tcgen05")) return format == "e2m1" || format == "e2m3";
@@ -71,16 +71,15 @@ TEST_F(LayoutTool, QuantizeAndDequantizeAgreeInEveryLayoutThroughPoison) {
 TEST_F(LayoutTool, EveryMatrixOfABatchIsPaddedAlone) {
   expect_runs("quantize --format e4m3 " + path("x.npy") + codes_and_scales("p"));
   const bytes plain = load<std::uint8_t>("ps.npy");
-  const std::map<std::string, mxtool::shape_type> shapes{{"linear", {2, 5, 3}},
-                                                         {"swizzled-128x4", {2, 128, 4}},
-                                                         {"swizzled-8x4", {2, 8, 4}},
-                                                         {"word4", {2, 1, 8}},
-                                                         {"section-separated", {2, 16}},
-                                                         {"amd-preshuffled", {2, 256, 8}}};
-  const mxref::scale_layout_mode modes[] = {
-      mxref::scale_layout_mode::linear,       mxref::scale_layout_mode::swizzled_128x4,
-      mxref::scale_layout_mode::swizzled_8x4, mxref::scale_layout_mode::word4,
-      mxref::scale_layout_mode::section_separated, mxref::scale_layout_mode::amd_preshuffled};
+  const std::map<std::string, mxtool::shape_type> shapes{
+      {"linear", {2, 5, 3}}, {"swizzled-128x4", {2, 128, 4}}, {"swizzled-8x4", {2, 8, 4}},
+      {"word4", {2, 1, 8}},  {"section-separated", {2, 16}},  {"amd-preshuffled", {2, 256, 8}}};
+  const mxref::scale_layout_mode modes[] = {mxref::scale_layout_mode::linear,
+                                            mxref::scale_layout_mode::swizzled_128x4,
+                                            mxref::scale_layout_mode::swizzled_8x4,
+                                            mxref::scale_layout_mode::word4,
+                                            mxref::scale_layout_mode::section_separated,
+                                            mxref::scale_layout_mode::amd_preshuffled};
   for (std::size_t i = 0; i < scale_layouts.size(); ++i) {
     const std::string& name = scale_layouts[i];
     expect_runs("quantize --poison --format e4m3 --scale-layout " + name + " " + path("x.npy") +
@@ -127,9 +126,8 @@ TEST_F(LayoutTool, ProductsTakeEveryLayout) {
     const std::string a = " --a-packing " + packings[i] + " --a-scale-layout " + scale_layouts[i];
     const std::string b = " --b-packing " + packings[i] + " --b-scale-layout " + scale_layouts[i];
     const std::string d = " --d " + path("d.npy");
-    for (const std::string& operands :
-         {product("q", "p", a + d), product("p", "q", b + d),
-          product("q", "q", a + b + " --depth 75" + d)}) {
+    for (const std::string& operands : {product("q", "p", a + d), product("p", "q", b + d),
+                                        product("q", "q", a + b + " --depth 75" + d)}) {
       const auto r = run("verify" + operands);
       EXPECT_EQ(r.exit_code, 0) << operands << r.out << r.err;
     }
@@ -150,13 +148,11 @@ TEST_F(LayoutTool, CodesAreMovedBetweenAllPackings) {
       EXPECT_EQ(load<std::uint8_t>("back.npy"), load<std::uint8_t>("pc.npy")) << from << to;
     }
   }
-  expect_runs("decode --format e2m1 --packing ggml-split-half --depth 75 " +
-              [&] {
-                expect_runs("layout --format e2m1 --packing ggml-split-half " + path("pc.npy") +
-                            " " + path("ggml.npy"));
-                return path("ggml.npy");
-              }() +
-              " " + path("a.npy"));
+  expect_runs("decode --format e2m1 --packing ggml-split-half --depth 75 " + [&] {
+    expect_runs("layout --format e2m1 --packing ggml-split-half " + path("pc.npy") + " " +
+                path("ggml.npy"));
+    return path("ggml.npy");
+  }() + " " + path("a.npy"));
   expect_runs("decode --format e2m1 " + path("pc.npy") + " " + path("b.npy"));
   EXPECT_EQ(load<float>("a.npy"), load<float>("b.npy"));
 }
@@ -166,8 +162,8 @@ TEST_F(LayoutTool, TheMapIsPrintedAsTextAndJson) {
   EXPECT_EQ(r.exit_code, 0) << r.err;
   EXPECT_TRUE(r.out.starts_with("swizzled-128x4\n150 x 7 scales: 2048 bytes, 998 of them padding"))
       << r.out;
-  const auto scales = nlohmann::json::parse(
-      run("layout --json --scale-layout swizzled-128x4 --shape 2,150,7").out);
+  const auto scales =
+      nlohmann::json::parse(run("layout --json --scale-layout swizzled-128x4 --shape 2,150,7").out);
   EXPECT_EQ(scales["matrices"], 2);
   EXPECT_EQ(scales["bytes"], 4096);
   EXPECT_EQ(scales["map"][33][1], 21);
@@ -202,7 +198,8 @@ TEST_F(LayoutTool, RefusesCombinationsThatDoNotExist) {
   const std::string out = " " + path("x.npy") + codes_and_scales("q");
   expect_refused("quantize --format e4m3 --packing tcgen05-padded" + out,
                  {"--packing tcgen05-padded", "4 or 6 bits", "e4m3 has 8"});
-  expect_refused("quantize --format e2m3 --packing ggml-split-half" + out, {"4 bits", "e2m3 has 6"});
+  expect_refused("quantize --format e2m3 --packing ggml-split-half" + out,
+                 {"4 bits", "e2m3 has 6"});
   expect_refused("quantize --format e2m1 --block 15 --packing ggml-split-half" + out,
                  {"--block 15", "even"});
   expect_refused("quantize --format e2m1 --packing densed" + out, {"packing", "'dense'"});
@@ -235,9 +232,9 @@ TEST_F(LayoutTool, RefusesCombinationsThatDoNotExist) {
   expect_refused("layout --scale-layout word4 " + path("s.npy"), {"OUT"});
   expect_refused("layout --scale-layout linear --from word4 " + path("s.npy") + " " + path("t.npy"),
                  {"--from", "--shape"});
-  expect_refused("layout --packing dense --format e2m1 --shape 2,31 " + path("c.npy") + " " +
-                     path("t.npy"),
-                 {"c.npy", "2 x 32", "2 x 31"});
+  expect_refused(
+      "layout --packing dense --format e2m1 --shape 2,31 " + path("c.npy") + " " + path("t.npy"),
+      {"c.npy", "2 x 32", "2 x 31"});
 }
 
 TEST_F(LayoutTool, Fault_49_FloatScalesBecomeWordsOnlyIfTheyArePowersOfTwo) {

@@ -149,7 +149,8 @@ TEST_P(CodeLayout, EqualsTheRowWrittenOutAndItsInverse) {
       const std::size_t numbered = l.order == bit_order::low_first ? at : at / 8 * 8 + 7 - at % 8;
       wrong += l.find(numbered, depth) == want[at].code ? 0 : 1;
       if (want[at].code < 0) continue;
-      const auto in_code = static_cast<int>(numbered - l.bit(static_cast<std::size_t>(want[at].code)));
+      const auto in_code =
+          static_cast<int>(numbered - l.bit(static_cast<std::size_t>(want[at].code)));
       wrong += (l.order == bit_order::low_first ? in_code : l.bits - 1 - in_code) == want[at].bit
                    ? 0
                    : 1;

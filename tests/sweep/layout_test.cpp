@@ -23,10 +23,12 @@ bytes numbered(index_t count, unsigned mask = 0xFF) {
   return b;
 }
 
-constexpr scale_layout_mode scale_modes[] = {
-    scale_layout_mode::linear, scale_layout_mode::swizzled_128x4, scale_layout_mode::swizzled_8x4,
-    scale_layout_mode::word4,  scale_layout_mode::section_separated,
-    scale_layout_mode::amd_preshuffled};
+constexpr scale_layout_mode scale_modes[] = {scale_layout_mode::linear,
+                                             scale_layout_mode::swizzled_128x4,
+                                             scale_layout_mode::swizzled_8x4,
+                                             scale_layout_mode::word4,
+                                             scale_layout_mode::section_separated,
+                                             scale_layout_mode::amd_preshuffled};
 
 std::vector<layout::dynamic_codes> packings_for(int bits) {
   std::vector<layout::dynamic_codes> list;
@@ -106,8 +108,8 @@ TEST(Swizzle, BatchesArePaddedPerMatrixAndComeBack) {
                               matrices * size, padding::zero, matrices));
           for (index_t m = 0; m < matrices; ++m) {
             bytes alone(static_cast<std::size_t>(size), 0x5A);
-            ASSERT_TRUE(swizzle(view(scales.data() + m * rows * cols, rows, cols), l, alone.data(),
-                                size));
+            ASSERT_TRUE(
+                swizzle(view(scales.data() + m * rows * cols, rows, cols), l, alone.data(), size));
             EXPECT_EQ(bytes(together.begin() + m * size, together.begin() + (m + 1) * size), alone);
           }
           bytes back(scales.size(), 0x5A);
@@ -158,8 +160,7 @@ TEST(LayoutFaults, Fault_48_PoisonedPaddingIsNeverRead) {
   for (const scale_layout_mode mode : scale_modes) {
     const scale_layout l = layout::dynamic_scales{mode}.scales();
     bytes stored(static_cast<std::size_t>(l.size(m, 3)));
-    ASSERT_TRUE(swizzle(view(A.scales(), m, 3), l, stored.data(), l.size(m, 3),
-                        padding::poison));
+    ASSERT_TRUE(swizzle(view(A.scales(), m, 3), l, stored.data(), l.size(m, 3), padding::poison));
     index_t ones = 0;
     for (index_t at = 0; at < l.size(m, 3); ++at) {
       if (!l.position(m, 3, at).is_padding()) continue;
@@ -185,8 +186,8 @@ TEST(LayoutFaults, Fault_48_PoisonedPaddingIsNeverRead) {
         v.codes = packed.data();
         v.row_bytes = row;
       } else {
-        ASSERT_TRUE(repack(view(std::as_const(packed).data(), m, row), c,
-                           view(codes.data(), m, k), layout::bytes::codes(4), k));
+        ASSERT_TRUE(repack(view(std::as_const(packed).data(), m, row), c, view(codes.data(), m, k),
+                           layout::bytes::codes(4), k));
         v.codes = codes.data();
       }
       std::vector<float> got(m * n);
@@ -230,8 +231,8 @@ TEST(EncodeScale, TakesExactlyTheNumbersOfE8M0) {
   std::vector<std::uint32_t> patterns{0x00000000, 0x80000000, 0x7F800000, 0xFF800000,
                                       0x00000001, 0x00200000, 0x00600000, 0x7F7FFFFF};
   for (std::uint32_t field = 1; field < 255; ++field) {
-    for (const std::uint32_t p : {(field << 23) + 1, (field << 23) - 1, field << 23 | 0x400000,
-                                  field << 23 | 0x80000000}) {
+    for (const std::uint32_t p :
+         {(field << 23) + 1, (field << 23) - 1, field << 23 | 0x400000, field << 23 | 0x80000000}) {
       patterns.push_back(p);
     }
   }

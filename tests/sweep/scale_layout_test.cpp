@@ -79,10 +79,12 @@ memory enumerate(scale_layout_mode mode, index_t rows, index_t cols) {
   return m;
 }
 
-constexpr scale_layout_mode modes[] = {
-    scale_layout_mode::linear,       scale_layout_mode::swizzled_128x4,
-    scale_layout_mode::swizzled_8x4, scale_layout_mode::word4,
-    scale_layout_mode::section_separated, scale_layout_mode::amd_preshuffled};
+constexpr scale_layout_mode modes[] = {scale_layout_mode::linear,
+                                       scale_layout_mode::swizzled_128x4,
+                                       scale_layout_mode::swizzled_8x4,
+                                       scale_layout_mode::word4,
+                                       scale_layout_mode::section_separated,
+                                       scale_layout_mode::amd_preshuffled};
 
 class ScaleLayout : public testing::TestWithParam<scale_layout_mode> {};
 INSTANTIATE_TEST_SUITE_P(All, ScaleLayout, testing::ValuesIn(modes));
