@@ -60,8 +60,8 @@ class drawing {
         ".side {{ font-size: 10px; fill: #555; text-anchor: end; }}\n"
         ".cell {{ font-size: 10px; text-anchor: middle; }}\n"
         ".small {{ font-size: 8px; text-anchor: middle; }}\n"
-        ".thin {{ fill: none; stroke: #777; stroke-width: 0.6; }}\n"
-        ".thick {{ fill: none; stroke: #222; stroke-width: 1.4; }}\n"
+        ".thin {{ fill: none; stroke: #9a9a9a; stroke-width: 1; }}\n"
+        ".thick {{ fill: none; stroke: #222; stroke-width: 2; }}\n"
         "line {{ stroke: #777; stroke-width: 0.5; }}\n"
         "rect {{ shape-rendering: crispEdges; }}\n"
         "</style>\n<rect width=\"{0:g}\" height=\"{1:g}\" fill=\"#ffffff\"/>\n{3}</svg>\n",
@@ -201,7 +201,9 @@ double draw_memory(drawing& d, const mxref::scale_layout& l, index_t rows, index
       if (p.is_padding()) continue;
       d.text(left + memory_width / 2, top + 13, "cell", fmt::format("{},{}", p.row, p.col));
     }
-    d.frame(x, part_top, width, top + height - part_top, "thick");
+    const index_t rest = (std::min(bytes, first + part) - first) % memory_line;
+    d.frame(x, part_top, width, top + (rest == 0 ? height : 0) - part_top, "thick");
+    if (rest != 0) d.frame(x, top, static_cast<double>(rest) * memory_width, height, "thick");
     top += height + gap;
   }
   return top;

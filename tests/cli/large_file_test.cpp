@@ -180,4 +180,34 @@ TEST_F(LargeFile, OneLongRowOfPackedBlocks) {
   }
 }
 
+TEST_F(LargeFile, PaddedCodesStreamBesideSwizzledScales) {
+  const std::string options =
+      " --format e2m1 --packing tcgen05-padded --scale-layout swizzled-128x4 ";
+  run_limited("quantize" + options + path("x.npy") + " --codes " + path("c.npy") + " --scales " +
+              path("s.npy"));
+  run_limited("dequantize --depth " + std::to_string(cols) + options + "--codes " + path("c.npy") +
+              " --scales " + path("s.npy") + " " + path("y.npy"));
+  npy_reader x(path("x.npy"));
+  npy_reader c(path("c.npy"));
+  npy_reader s(path("s.npy"));
+  npy_reader y(path("y.npy"));
+  constexpr mxref::code_layout codes = mxref::layout::tcgen05_padded::codes(4);
+  constexpr mxref::scale_layout scales = mxref::layout::swizzled_128x4::scales();
+  ASSERT_EQ(c.shape(), (mxtool::shape_type{rows, codes.row_bytes(cols)}));
+  ASSERT_EQ(s.shape(), (mxtool::shape_type{8064, 264}));
+  for (const std::size_t row : some(rows)) {
+    const quantized want = quantize_row(slice<float>(x, row * cols, cols), mxref::E2M1::desc);
+    const auto packed = slice<std::uint8_t>(c, row * c.shape()[1], c.shape()[1]);
+    for (std::size_t k = 0; k != cols; ++k) {
+      ASSERT_EQ(codes.get(packed.data(), k), want.codes[k]) << row << ' ' << k;
+    }
+    for (const std::size_t b : {std::size_t{0}, blocks / 2, blocks - 1}) {
+      const auto at = static_cast<std::size_t>(scales.offset(
+          rows, blocks, static_cast<mxref::index_t>(row), static_cast<mxref::index_t>(b)));
+      ASSERT_EQ(slice<std::uint8_t>(s, at, 1)[0], want.scales[b]) << row << ' ' << b;
+    }
+    ASSERT_EQ(slice<float>(y, row * cols, cols), dequantize_row(want)) << row;
+  }
+}
+
 }  // namespace
