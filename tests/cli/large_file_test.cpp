@@ -53,6 +53,14 @@ class LargeFile : public tool {
     return out;
   }
 
+  static std::vector<float> column(npy_reader& in, std::size_t col) {
+    std::vector<float> numbers;
+    for (std::size_t row = 0; row != rows; ++row) {
+      numbers.push_back(slice<float>(in, row * cols + col, 1)[0]);
+    }
+    return numbers;
+  }
+
   /// Rows from every part of the file.
   static std::vector<std::size_t> some(std::size_t count) {
     std::vector<std::size_t> chosen;
@@ -123,13 +131,6 @@ TEST_F(LargeFile, QuantizeAndDequantizeColumns) {
   npy_reader y(path("y.npy"));
   ASSERT_EQ(c.shape(), (mxtool::shape_type{cols, rows}));
   ASSERT_EQ(y.shape(), x.shape());
-  const auto column = [](npy_reader& in, std::size_t col) {
-    std::vector<float> numbers;
-    for (std::size_t row = 0; row != rows; ++row) {
-      numbers.push_back(slice<float>(in, row * cols + col, 1)[0]);
-    }
-    return numbers;
-  };
   for (const std::size_t col : some(cols)) {
     const quantized want = quantize_row(column(x, col));
     ASSERT_EQ(slice<std::uint8_t>(c, col * rows, rows), want.codes) << col;
@@ -207,6 +208,22 @@ TEST_F(LargeFile, PaddedCodesStreamBesideSwizzledScales) {
       ASSERT_EQ(slice<std::uint8_t>(s, at, 1)[0], want.scales[b]) << row << ' ' << b;
     }
     ASSERT_EQ(slice<float>(y, row * cols, cols), dequantize_row(want)) << row;
+  }
+}
+
+TEST_F(LargeFile, ColumnsOfPackedCodesAndShuffledScales) {
+  const std::string options =
+      " --axis 0 --format e2m3 --packing dense-high-first --scale-layout amd-preshuffled ";
+  run_limited("quantize" + options + path("x.npy") + " --codes " + path("c.npy") + " --scales " +
+              path("s.npy"));
+  run_limited("dequantize" + options + "--codes " + path("c.npy") + " --scales " + path("s.npy") +
+              " " + path("y.npy"));
+  npy_reader x(path("x.npy"));
+  npy_reader y(path("y.npy"));
+  ASSERT_EQ(y.shape(), x.shape());
+  for (const std::size_t col : some(cols)) {
+    ASSERT_EQ(column(y, col), dequantize_row(quantize_row(column(x, col), mxref::E2M3::desc)))
+        << col;
   }
 }
 

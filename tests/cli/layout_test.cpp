@@ -111,6 +111,22 @@ TEST_F(LayoutTool, EveryMatrixOfABatchIsPaddedAlone) {
               " --scales " + path("flat.npy") + " " + path("y.npy"));
 }
 
+TEST_F(LayoutTool, PoisonFillsThePaddingOfPackedCodes) {
+  save<float>("r.npy", dtype::f32, {1, 2}, {1.0F, 6.0F});  // amax 6: scale 1, codes 2 and 7
+  const std::string quantize = "quantize --format e2m1 --packing tcgen05-padded " + path("r.npy");
+  bytes want(16);
+  want[0] = 0x72;
+  expect_runs(quantize + codes_and_scales("z"));
+  EXPECT_EQ(load<std::uint8_t>("zc.npy"), want);
+  std::fill(want.begin() + 1, want.end(), std::uint8_t{0xFF});
+  expect_runs(quantize + " --poison" + codes_and_scales("q"));
+  EXPECT_EQ(load<std::uint8_t>("qc.npy"), want);
+  // A code that has a byte for itself is not poisoned: its upper bits say that it is in range.
+  expect_runs("layout --poison --format e2m1 --from tcgen05-padded --packing none --shape 1,2 " +
+              path("qc.npy") + " " + path("n.npy"));
+  EXPECT_EQ(load<std::uint8_t>("n.npy"), (bytes{2, 7}));
+}
+
 TEST_F(LayoutTool, ProductsTakeEveryLayout) {
   const std::string quantize = "quantize --format e2m1 " + path("m.npy");
   expect_runs(quantize + codes_and_scales("p"));

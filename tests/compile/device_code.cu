@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Levels 0 to 2, layouts, scales, accumulation and block dots must compile as device code (never run here).
+// Levels 0 to 2, layouts, scales, accumulation and block dots must compile as device code (never
+// run here).
 #include "mxref/code_layout.hpp"
 #include "mxref/dot.hpp"
 #include "mxref/quantize.hpp"

@@ -209,7 +209,7 @@ TEST(LayoutFaults, Fault_49_ScalesThatAreNoPowersOfTwoAreRefused) {
   EXPECT_EQ(std::bit_cast<std::uint32_t>(std::array{words[0], words[1], words[2], words[3]}),
             0x8281807FU);
 
-  const float bad[] = {1.0F, 1.5F, 4.0F, 8.0F};
+  const float bad[] = {2.0F, 1.5F, 4.0F, 8.0F};
   const auto before = codes;
   EXPECT_EQ(encode_scales(view(bad, 1, 4), view(codes.data(), 1, 4)),
             status{errc::not_a_power_of_two});
