@@ -150,6 +150,27 @@ TEST_F(LayoutTool, ProductsTakeEveryLayout) {
   }
 }
 
+TEST_F(LayoutTool, Nvfp4TakesGgmlCodesAndSwizzledScales) {
+  bytes codes(4 * 64);
+  bytes scales(4 * 4);
+  for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<std::uint8_t>(i * 7 % 16);
+  for (std::size_t i = 0; i < scales.size(); ++i) scales[i] = static_cast<std::uint8_t>(40 + 3 * i);
+  save<std::uint8_t>("c.npy", dtype::u8, {4, 64}, codes);
+  save<std::uint8_t>("s.npy", dtype::u8, {4, 4}, scales);
+  expect_runs("layout --format e2m1 --block 16 --packing ggml-split-half " + path("c.npy") + " " +
+              path("cg.npy"));
+  expect_runs("layout --scale-format e4m3 --scale-layout swizzled-128x4 " + path("s.npy") + " " +
+              path("sw.npy"));
+  const std::string b = " --b " + path("c.npy") + " --b-format nvfp4 --b-scales " + path("s.npy") +
+                        " --accumulate nvidia-blackwell-tcgen05-mxf4nvf4";
+  expect_runs("gemm --a " + path("c.npy") + " --a-format nvfp4 --a-scales " + path("s.npy") + b +
+              " --out " + path("d.npy"));
+  const auto r = run("verify --a " + path("cg.npy") +
+                     " --a-format nvfp4 --a-packing ggml-split-half --a-scales " + path("sw.npy") +
+                     " --a-scale-layout swizzled-128x4" + b + " --d " + path("d.npy"));
+  EXPECT_EQ(r.exit_code, 0) << r.out << r.err;
+}
+
 TEST_F(LayoutTool, CodesAreMovedBetweenAllPackings) {
   expect_runs("quantize --format e2m1 " + path("m.npy") + codes_and_scales("p"));
   for (const std::string& from : packings) {
