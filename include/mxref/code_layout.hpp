@@ -53,6 +53,9 @@ struct code_layout {
 
   /// The first bit of code k; it is in byte bit(k) / 8.
   MXREF_HD constexpr std::size_t bit(std::size_t k) const noexcept {
+    if (group == 1) {  // spares four divisions
+      return k * static_cast<std::size_t>(group_bits) + static_cast<std::size_t>(first_bit);
+    }
     const auto g = static_cast<std::size_t>(group);
     const auto in_group = static_cast<int>(k % g);
     return k / g * static_cast<std::size_t>(group_bits) +
