@@ -153,6 +153,10 @@ void check_writable(const std::string& spec);
 /// The same for all outputs of a command, which must also differ from each other.
 void check_writable(std::span<const std::string> specs);
 
+/// A text file with this extension (".svg"), or standard output: complete or not at all.
+void check_text_writable(const std::string& spec, std::string_view extension);
+void write_text(const std::string& spec, std::string_view extension, std::string_view text);
+
 enum class npz_method { stored, deflated };
 
 /// The outputs of one command: at commit() all of them appear, or none. Existing files are replaced

@@ -216,6 +216,7 @@ struct output_target {
 };
 
 output_target resolve_output(const std::string& spec);  // checked for being writable
+output_target resolve_text(const std::string& spec, std::string_view extension);  // the same
 
 /// A file that a signal removes. While `committing` lives, signals wait.
 class signal_watch {

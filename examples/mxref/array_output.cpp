@@ -104,27 +104,54 @@ void require_distinct(std::span<const output_target> targets) {
   }
 }
 
+/// Where a file will be, checked for being writable.
+output_target place_of(const std::string& spec, const std::string& path) {
+  output_target target;
+  target.spec = spec;
+  struct stat info {};
+  const bool exists = ::stat(path.c_str(), &info) == 0;
+  if (exists && S_ISDIR(info.st_mode)) bad_output(spec, "is a directory; name a file in it");
+  if (exists && ::access(path.c_str(), W_OK) != 0) {
+    bad_output(spec, "cannot be written: {}", error_text(errno));
+  }
+  // Files behind /dev/fd were opened by someone else, who expects them to be written, not replaced.
+  if (exists &&
+      (!S_ISREG(info.st_mode) || path.starts_with("/dev/fd/") || path.starts_with("/proc/"))) {
+    target.path = path;
+    target.route = output_target::device;
+    return target;
+  }
+  std::error_code error;
+  const fs::path absolute = fs::absolute(path, error);
+  if (!error) target.path = fs::weakly_canonical(absolute, error).string();
+  if (error) bad_output(spec, "cannot be written: {}", error.message());
+  check_directory(target);
+  return target;
+}
+
+bool is_standard_output(const std::string& spec) {
+  return spec == "-" || spec == "/dev/stdout" || spec == "/dev/fd/1";
+}
+
+output_target standard_output() {
+  output_target target;
+  target.spec = "standard output";
+  target.path = "-";
+  target.route = output_target::standard_output;
+  return target;
+}
+
 }  // namespace
 
 output_target resolve_output(const std::string& spec) {
-  output_target target;
-  target.spec = spec;
   if (spec.empty()) bad_output("output", "the name is empty; use FILE.npy, FILE.npz or FILE.bin");
-  if (spec == "-" || spec == "/dev/stdout" || spec == "/dev/fd/1") {
-    target.spec = "standard output";
-    target.path = "-";
-    target.route = output_target::standard_output;
-    return target;
-  }
+  if (is_standard_output(spec)) return standard_output();
   spec_parts parts = split_spec(spec);
+  output_target target = place_of(spec, parts.path);
   target.kind = container_of(parts.path);
-  struct stat info {};
-  const bool exists = ::stat(parts.path.c_str(), &info) == 0;
-  if (exists && S_ISDIR(info.st_mode)) bad_output(spec, "is a directory; name a file in it");
-  // Files behind /dev/fd were opened by someone else, who expects them to be written, not replaced.
-  const bool device = exists && (!S_ISREG(info.st_mode) || parts.path.starts_with("/dev/fd/") ||
-                                 parts.path.starts_with("/proc/"));
-  if (device && target.kind == container::unknown) target.kind = container::npy;
+  if (target.route == output_target::device && target.kind == container::unknown) {
+    target.kind = container::npy;
+  }
   if (target.kind == container::unknown) {
     bad_output(spec, "has no known extension; use .npy, .npz or .bin");
   }
@@ -132,19 +159,15 @@ output_target resolve_output(const std::string& spec) {
     bad_output(spec, ".safetensors files are read, not written; use .npz:NAME");
   }
   if (target.kind == container::npz) target.member = member_name(target, std::move(parts.member));
-  if (exists && ::access(parts.path.c_str(), W_OK) != 0) {
-    bad_output(spec, "cannot be written: {}", error_text(errno));
+  return target;
+}
+
+output_target resolve_text(const std::string& spec, std::string_view extension) {
+  if (is_standard_output(spec)) return standard_output();
+  output_target target = place_of(spec, spec);
+  if (target.route == output_target::regular && extension_of(spec) != extension) {
+    bad_output(spec, "has the wrong extension; use {}", extension);
   }
-  if (device) {
-    target.path = parts.path;
-    target.route = output_target::device;
-    return target;
-  }
-  std::error_code error;
-  const fs::path absolute = fs::absolute(parts.path, error);
-  if (!error) target.path = fs::weakly_canonical(absolute, error).string();
-  if (error) bad_output(spec, "cannot be written: {}", error.message());
-  check_directory(target);
   return target;
 }
 
@@ -222,6 +245,18 @@ void check_writable(std::span<const std::string> specs) {
   std::vector<detail::output_target> targets;
   for (const std::string& spec : specs) targets.push_back(detail::resolve_output(spec));
   detail::require_distinct(targets);
+}
+
+void check_text_writable(const std::string& spec, std::string_view extension) {
+  detail::resolve_text(spec, extension);
+}
+
+void write_text(const std::string& spec, std::string_view extension, std::string_view text) {
+  std::vector<std::unique_ptr<detail::staged_file>> files;
+  files.push_back(std::make_unique<detail::staged_file>(detail::resolve_text(spec, extension)));
+  files[0]->write(text);
+  files[0]->finish();
+  detail::staged_file::publish(files);
 }
 
 void output_set::add(const std::string& spec, array value) {

@@ -16,12 +16,13 @@ void add_block_options(CLI::App& cmd, block_options& o) {
                  "stored K-major as (C, R)")
       ->check(CLI::IsMember({-1, 0}))
       ->capture_default_str();
-  cmd.add_option("--packing", o.packing, "none (a code a byte) or dense (packed bits)")
-      ->capture_default_str();
-  cmd.add_option("--scale-layout", o.scale_layout, "linear")->capture_default_str();
+  add_packing_option(cmd, "--packing", o.packing);
+  add_scale_layout_option(cmd, "--scale-layout", o.scale_layout);
   add_engine_options(cmd, o.engine);
   cmd.footer(std::string(streaming_footer) +
-             " --axis 0 reads at offsets: a pipe or a compressed input is then held in memory.");
+             " --axis 0 reads at offsets: a pipe or a compressed input is then held in memory. "
+             "Scales in another layout than linear are held in memory. A batch (more than two "
+             "axes) of such scales is padded per matrix.");
 }
 
 const format_entry& block_format(const block_options& o) {
@@ -30,8 +31,17 @@ const format_entry& block_format(const block_options& o) {
     throw usage_error(fmt::format("--format {}: block elements have at most 8 bits", format.name));
   }
   check_block(o.block);
-  check_scale_options(o.scale_format, o.scale_layout);
+  static constexpr named<int> scale_formats[] = {{"e8m0", 0, ""}};
+  find_named<int>("scale format", o.scale_format, scale_formats);
   return format;
+}
+
+mxref::layout::dynamic_codes block_packing(const block_options& o, const format_entry& format) {
+  return find_packing(o.packing, "--packing", format, o.block);
+}
+
+mxref::layout::dynamic_scales block_scale_layout(const block_options& o) {
+  return find_scale_layout(o.scale_layout, "--scale-layout", mxref::E8M0::desc);
 }
 
 void require_two_axes(const shape_type& shape, const std::string& spec) {

@@ -18,6 +18,7 @@ struct block_options {
   int axis = -1;
   std::string packing = "none";
   std::string scale_layout = "linear";
+  bool poison = false;
   std::string shape;
   std::string values;  // the plain numbers: input of quantize, output of dequantize
   std::string codes;
@@ -27,8 +28,11 @@ struct block_options {
 
 void add_block_options(CLI::App& cmd, block_options& o);
 
-/// The checked element format; block, scale format and scale layout are checked too.
+/// The checked element format; block and scale format are checked too.
 const format_entry& block_format(const block_options& o);
+
+mxref::layout::dynamic_codes block_packing(const block_options& o, const format_entry& format);
+mxref::layout::dynamic_scales block_scale_layout(const block_options& o);
 
 /// Refuses --axis 0 for any array but a matrix.
 void require_two_axes(const shape_type& shape, const std::string& spec);

@@ -16,6 +16,7 @@ void add_quantize(CLI::App& app);
 void add_dequantize(CLI::App& app);
 void add_gemm(CLI::App& app);
 void add_verify(CLI::App& app, int& exit_code);
+void add_layout(CLI::App& app);
 void add_info(CLI::App& app);
 
 }  // namespace mxtool

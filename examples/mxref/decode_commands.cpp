@@ -22,6 +22,7 @@ namespace simd = mxref::simd;
 struct decode_options {
   std::string format;
   std::string packing = "none";
+  int block = 32;
   long depth = 0;
   std::string shape;
   std::string dtype_name;
@@ -43,21 +44,28 @@ std::optional<index_t> depth_of(long option) {
 struct decode_job {
   const code_file& file;
   npy_reader& codes;
-  npy_reader* scales;  // null where whole is unscaled
+  scale_reader* scales;  // null where whole is unscaled
   mxref::operand_view whole;
 
+  /// Of a chunk in memory.
   index_t row_bytes(index_t cols) const {
-    return whole.storage == mxref::code_storage::dense
-               ? static_cast<index_t>(
-                     mxref::packed_size(whole.format.total_bits(), static_cast<std::size_t>(cols)))
-               : cols * whole.col_bytes;
+    return file.needs_unpacking() ? cols : file.row_bytes(cols);
   }
 
   index_t blocks(index_t cols) const {
     return whole.scaled() ? (cols + whole.block - 1) / whole.block : 0;
   }
 
-  index_t unit() const { return cut_unit(std::max(1, whole.block), whole.storage); }
+  index_t unit() const { return cut_unit(std::max(1, whole.block), file.cut()); }
+
+  /// Codes of a chunk as the file has them become what the library takes.
+  void unpack(const engine& e, matrix_shape chunk, std::vector<std::byte>& bytes) const {
+    if (!file.needs_unpacking()) return;
+    std::vector<std::byte> unpacked(static_cast<std::size_t>(chunk.rows * chunk.cols));
+    repack(e, chunk, bytes, file.layout(), unpacked,
+           mxref::layout::bytes::codes(whole.format.total_bits()), mxref::padding::zero);
+    bytes = std::move(unpacked);
+  }
 
   /// The operand of a chunk in memory.
   mxref::operand_view view(index_t rows, index_t cols, const std::vector<std::byte>& code_bytes,
@@ -115,18 +123,20 @@ void decode_rows(const engine& e, const decode_job& job, output_streams& out, co
   progress bar(what, static_cast<double>(job.codes.remaining()), "B");
   for (index_t i = 0; i < chunks.count(); ++i) {
     const rectangle chunk = chunks[i];
-    codes.resize(static_cast<std::size_t>(chunk.rows * job.row_bytes(chunk.cols)));
+    codes.resize(static_cast<std::size_t>(chunk.rows * job.file.row_bytes(chunk.cols)));
     job.codes.read(codes);
+    const auto bytes_read = static_cast<double>(codes.size());
     job.file.accept(codes, codes_read);
+    job.unpack(e, {chunk.rows, chunk.cols}, codes);
     codes_read += chunk.rows * chunk.cols;
     scales.resize(static_cast<std::size_t>(chunk.rows * job.blocks(chunk.cols)));
-    if (job.scales != nullptr) job.scales->read(std::as_writable_bytes(std::span(scales)));
+    if (job.scales != nullptr) job.scales->read(scales);
     numbers.resize(static_cast<std::size_t>(chunk.rows * chunk.cols));
     const mxref::status s =
         decode_chunk(e, job, job.view(chunk.rows, chunk.cols, codes, scales), numbers.data());
     if (!s) throw usage_error(mxref::message(s));
     out.write(0, std::as_bytes(std::span(numbers)));
-    bar.add(static_cast<double>(codes.size()));
+    bar.add(bytes_read);
   }
 }
 
@@ -144,7 +154,7 @@ void decode_columns(const engine& e, const decode_job& job, output_streams& out)
   progress bar("dequantize", static_cast<double>(whole.depth), "rows");
   for (index_t k = 0; k < whole.depth; k += width) {
     const index_t count = std::min(width, whole.depth - k);
-    const index_t code_bytes = job.row_bytes(count);
+    const index_t code_bytes = job.file.row_bytes(count);
     const index_t blocks = job.blocks(count);
     codes.resize(static_cast<std::size_t>(whole.rows * code_bytes));
     scales.resize(static_cast<std::size_t>(whole.rows * blocks));
@@ -153,13 +163,14 @@ void decode_columns(const engine& e, const decode_job& job, output_streams& out)
     for (index_t row = 0; row < whole.rows; ++row) {
       const std::span to = std::span(codes).subspan(static_cast<std::size_t>(row * code_bytes),
                                                     static_cast<std::size_t>(code_bytes));
-      job.codes.read_at(static_cast<std::size_t>(row * whole.row_bytes + job.row_bytes(k)), to);
+      const index_t at = row * job.file.row_bytes(whole.depth) + job.file.row_bytes(k);
+      job.codes.read_at(static_cast<std::size_t>(at), to);
       job.file.accept(to, row * whole.depth + k);
-      job.scales->read_at(
-          static_cast<std::size_t>(row * whole.block_count() + k / whole.block),
-          std::as_writable_bytes(std::span(scales))
-              .subspan(static_cast<std::size_t>(row * blocks), static_cast<std::size_t>(blocks)));
+      job.scales->read_at(static_cast<std::size_t>(row * whole.block_count() + k / whole.block),
+                          std::span(scales).subspan(static_cast<std::size_t>(row * blocks),
+                                                    static_cast<std::size_t>(blocks)));
     }
+    job.unpack(e, {whole.rows, count}, codes);
     const mxref::status s =
         decode_chunk(e, job, job.view(whole.rows, count, codes, scales), columns.data());
     if (!s) throw usage_error(mxref::message(s));
@@ -171,7 +182,9 @@ void decode_columns(const engine& e, const decode_job& job, output_streams& out)
 
 void decode(const decode_options& o) {
   const format_entry& format = find_format(o.format, true);
-  const code_file file{o.in, "the input", &format, storage_of(format, o.packing, "--packing")};
+  check_block(o.block);
+  const code_file file{o.in, "the input", &format,
+                       find_packing(o.packing, "--packing", format, o.block)};
   const engine e(o.engine);
   check_writable(o.out);
   npy_reader in(o.in, raw_input(o.shape, o.dtype_name));
@@ -188,7 +201,8 @@ void decode(const decode_options& o) {
 void dequantize(const dequantize_options& o) {
   const block_options& b = o.block;
   const format_entry& format = block_format(b);
-  const code_file file{b.codes, "--codes", &format, storage_of(format, b.packing, "--packing")};
+  const code_file file{b.codes, "--codes", &format, block_packing(b, format)};
+  const scale_file scale_input{b.scales, "--scales", block_scale_layout(b)};
   const engine e(b.engine);
   check_writable(b.values);
   if (b.codes == "-" && b.scales == "-") {
@@ -208,8 +222,11 @@ void dequantize(const dequantize_options& o) {
   mxref::operand_view whole = file.view(codes.shape(), depth);
   whole.block = b.block;
   whole.scale_format = mxref::E8M0::desc;
-  npy_reader scales(b.scales, b.shape.empty() ? raw_options{} : raw_scales(whole));
-  check_scales(whole, scales.type(), scales.shape(), b.scales, "--scales");
+  const scale_shape scale_extents(codes.shape(), whole.block_count());
+  npy_reader scale_array(b.scales,
+                         b.shape.empty() ? raw_options{} : scale_input.raw(scale_extents));
+  scale_input.check(scale_extents, scale_array.type(), scale_array.shape());
+  scale_reader scales(scale_array, scale_input, scale_extents);
 
   shape_type shape = codes.shape();
   shape.back() = static_cast<std::size_t>(whole.depth);
@@ -235,7 +252,8 @@ void add_decode(CLI::App& app) {
   CLI::App* cmd = app.add_subcommand("decode", "Turn codes of a format into float32 numbers");
   cmd->add_option("--format", o->format, "Element or scale format (see mxref info --formats)")
       ->required();
-  cmd->add_option("--packing", o->packing, "none (a code a byte) or dense (packed bits)")
+  add_packing_option(*cmd, "--packing", o->packing);
+  cmd->add_option("--block", o->block, "Codes of a block of ggml-split-half")
       ->capture_default_str();
   cmd->add_option("--depth", o->depth, "Codes in a row of packed input [all that fit]")
       ->check(CLI::PositiveNumber);
@@ -256,7 +274,9 @@ void add_dequantize(CLI::App& app) {
       ->check(CLI::PositiveNumber);
   cmd->add_option("--shape", o->block.shape, "ROWS,DEPTH of raw .bin inputs");
   cmd->add_option("--codes", o->block.codes, "Element codes, uint8")->required();
-  cmd->add_option("--scales", o->block.scales, "Scale codes, uint8, (rows, ceil(depth / block))")
+  cmd->add_option("--scales", o->block.scales,
+                  "Scale codes, uint8, (rows, ceil(depth / block)), or any shape of "
+                  "another --scale-layout's bytes")
       ->required();
   cmd->add_option("OUT", o->block.values, "Output: float32 numbers")->required();
   cmd->callback([o] { dequantize(*o); });

@@ -19,7 +19,7 @@ void add_gemm(CLI::App& app) {
   cmd->callback([o] {
     check_writable(o->out);
     const engine e(o->product.engine);
-    const product p = load_product(o->product);
+    const product p = load_product(e, o->product);
     const auto codes = compute(p, e, {0, 0, p.rows(), p.cols()}, "gemm");
     output_set outputs;
     outputs.add(o->out, result_array(codes, p.store->desc,

@@ -151,11 +151,10 @@ ordered_json table_json(const Table& table) {
 }
 
 ordered_json rules_json() {
-  return {{"scale", table_json(scale_rules())},
-          {"rounding", table_json(roundings())},
-          {"overflow", table_json(overflows())},
-          {"nan", table_json(nan_policies())},
-          {"negative", table_json(negative_policies())}};
+  return {{"scale", table_json(scale_rules())},          {"rounding", table_json(roundings())},
+          {"overflow", table_json(overflows())},         {"nan", table_json(nan_policies())},
+          {"negative", table_json(negative_policies())}, {"packing", table_json(packings())},
+          {"scale-layout", table_json(scale_layouts())}};
 }
 
 void print_rules() {
@@ -163,7 +162,7 @@ void print_rules() {
   for (const auto& [group, entries] : rules.items()) {
     fmt::print("--{}\n", group);
     for (const ordered_json& e : entries) {
-      fmt::print("    {:<16} {}\n", e["name"].get<std::string>(), e["summary"].get<std::string>());
+      fmt::print("    {:<18} {}\n", e["name"].get<std::string>(), e["summary"].get<std::string>());
     }
   }
 }
@@ -255,7 +254,7 @@ void add_info(CLI::App& app) {
   cmd->add_option("FILE", o->files, "Array files; all members of an archive are listed");
   cmd->add_flag("--formats", o->formats, "Number formats");
   cmd->add_flag("--models", o->models, "Accumulation policies and matrix units, with evidence");
-  cmd->add_flag("--rules", o->rules, "Scale rules, rounding, overflow and NaN policies");
+  cmd->add_flag("--rules", o->rules, "Scale rules, rounding, overflow and NaN policies, layouts");
   cmd->add_flag("--targets", o->targets,
                 "Instruction sets that are compiled in and that this processor has, best first");
   cmd->add_flag("--json", o->json, "Print JSON");

@@ -39,6 +39,7 @@ int run(int argc, char** argv) {
   mxtool::add_dequantize(app);
   mxtool::add_gemm(app);
   mxtool::add_verify(app, exit_code);
+  mxtool::add_layout(app);
   mxtool::add_info(app);
   try {
     app.parse(argc, argv);

@@ -14,7 +14,9 @@ namespace {
 using mxref::nan_mode;
 using mxref::negative_mode;
 using mxref::overflow_mode;
+using mxref::packing_mode;
 using mxref::rounding_mode;
+using mxref::scale_layout_mode;
 using mxref::scale_rule;
 
 constexpr format_entry format_table[] = {
@@ -70,6 +72,34 @@ constexpr named<scale_rule> scale_table[] = {
      "amax / largest element, rounded up to a power of two (torchao RCEIL, TransformerEngine)"},
 };
 
+constexpr named<packing_mode> packing_table[] = {
+    {"none", packing_mode::none, "one code a byte"},
+    {"dense", packing_mode::dense,
+     "packed bits, least significant first: FP4 low nibble first, four FP6 codes in three bytes"},
+    {"dense-high-first", packing_mode::dense_high_first,
+     "packed bits, most significant first: FP4 high nibble first"},
+    {"ggml-split-half", packing_mode::ggml_split_half,
+     "FP4 blocks, byte j holds codes j and j + block / 2 (ggml)"},
+    {"tcgen05-padded", packing_mode::tcgen05_padded,
+     "FP4, FP6: 16 codes in 16 bytes, the last 8 or 4 of them padding (shared memory)"},
+    {"tcgen05-container", packing_mode::tcgen05_container,
+     "one code a byte, FP6 in bits 5..0, FP4 in bits 5..2 (registers, tensor memory)"},
+};
+
+constexpr named<scale_layout_mode> scale_layout_table[] = {
+    {"linear", scale_layout_mode::linear, "row-major"},
+    {"swizzled-128x4", scale_layout_mode::swizzled_128x4,
+     "tiles of 128 rows x 4 blocks (cuBLAS, torchao, TransformerEngine)"},
+    {"swizzled-8x4", scale_layout_mode::swizzled_8x4,
+     "tiles of 8 rows x 4 blocks (TensorRT-LLM, FlashInfer); unverified"},
+    {"word4", scale_layout_mode::word4,
+     "four E8M0 scales a 32-bit word, words of all rows together (DeepGEMM); unverified"},
+    {"section-separated", scale_layout_mode::section_separated,
+     "row-major, the whole padded to 16 bytes (Tenstorrent); unverified"},
+    {"amd-preshuffled", scale_layout_mode::amd_preshuffled,
+     "E8M0, tiles of 32 rows x 8 blocks (aiter, gfx950); unverified"},
+};
+
 constexpr model_entry definition_table[] = {
     {"exact", "the mathematical result, rounded once to the output type"},
     {"block-exact-fp32", "exact block dot, rounded to binary32, then added in binary32"},
@@ -106,6 +136,8 @@ std::span<const named<overflow_mode>> overflows() { return overflow_table; }
 std::span<const named<nan_mode>> nan_policies() { return nan_table; }
 std::span<const named<negative_mode>> negative_policies() { return negative_table; }
 std::span<const named<scale_rule>> scale_rules() { return scale_table; }
+std::span<const named<packing_mode>> packings() { return packing_table; }
+std::span<const named<scale_layout_mode>> scale_layouts() { return scale_layout_table; }
 std::span<const model_entry> models() {
   static const std::vector<model_entry> list = all_models();
   return list;

@@ -38,6 +38,8 @@ std::span<const named<mxref::overflow_mode>> overflows();
 std::span<const named<mxref::nan_mode>> nan_policies();
 std::span<const named<mxref::negative_mode>> negative_policies();
 std::span<const named<mxref::scale_rule>> scale_rules();
+std::span<const named<mxref::packing_mode>> packings();
+std::span<const named<mxref::scale_layout_mode>> scale_layouts();
 
 /// `_` for `-` and capitals are accepted.
 std::string normalized(std::string_view text);
@@ -58,6 +60,15 @@ Value find_named(std::string_view what, std::string_view text,
     known.push_back(entry.name);
   }
   throw_unknown(what, text, known);
+}
+
+/// The name of a value of a table.
+template <class Value>
+std::string_view name_of(Value value, std::span<const named<Value>> table) {
+  for (const auto& entry : table) {
+    if (entry.value == value) return entry.name;
+  }
+  return "?";
 }
 
 /// The name of a format, or its parameters when it has none.

@@ -10,7 +10,6 @@
 
 namespace mxtool {
 
-using mxref::code_storage;
 using mxref::index_t;
 
 void add_raw_input(CLI::App& cmd, std::string& shape, std::string& type, const std::string& types) {
@@ -34,27 +33,6 @@ matrix_shape as_matrix(const shape_type& shape, const std::string& spec) {
   return s;
 }
 
-code_storage storage_of(const format_entry& format, const std::string& packing,
-                        const std::string& option) {
-  static constexpr named<code_storage> table[] = {
-      {"none", code_storage::containers, ""},
-      {"dense", code_storage::dense, ""},
-  };
-  const auto storage = find_named<code_storage>("packing", packing, table);
-  if (storage == code_storage::dense && format.desc.total_bits() > 8) {
-    throw usage_error(fmt::format("{} dense is for codes of at most 8 bits, {} has {}", option,
-                                  format.name, format.desc.total_bits()));
-  }
-  return storage;
-}
-
-void check_scale_options(const std::string& scale_format, const std::string& scale_layout) {
-  static constexpr named<int> formats[] = {{"e8m0", 0, ""}};
-  static constexpr named<int> layouts[] = {{"linear", 0, ""}};
-  find_named<int>("scale format", scale_format, formats);
-  find_named<int>("scale layout", scale_layout, layouts);
-}
-
 mxref::format_desc find_scale_format(const std::string& text) {
   static constexpr named<mxref::format_desc> table[] = {
       {"e8m0", mxref::E8M0::desc, ""},
@@ -69,8 +47,13 @@ void check_block(int block) {
   }
 }
 
+index_t code_file::row_bytes(index_t depth) const {
+  return is_packed() ? static_cast<index_t>(layout().row_bytes(static_cast<std::size_t>(depth)))
+                     : depth * mxref::container_bytes(format->desc);
+}
+
 void code_file::check_type(dtype type) const {
-  const dtype want = storage == code_storage::dense ? dtype::u8 : container(format->desc);
+  const dtype want = is_packed() ? dtype::u8 : container(format->desc);
   const bool is_wide = want == dtype::u32;  // f32 and tf32
   const bool accepted = type == want || (want == dtype::u8 && type == dtype::i8) ||
                         (format->desc == mxref::binary16::desc && type == dtype::f16) ||
@@ -83,7 +66,7 @@ void code_file::check_type(dtype type) const {
 }
 
 void code_file::accept(std::span<std::byte> codes, index_t first) const {
-  if (storage == code_storage::dense) return;
+  if (is_packed()) return;
   if (format->desc == mxref::TF32::desc) {
     for (; !codes.empty(); codes = codes.subspan(4)) {
       std::uint32_t pattern = 0;
@@ -101,59 +84,41 @@ void code_file::accept(std::span<std::byte> codes, index_t first) const {
   const auto beyond = std::ranges::find_if(codes, is_beyond);
   throw input_error(
       fmt::format("{}: element {} is {:#x}, but {} codes have {} bits: unpack the codes, one in "
-                  "each element, or give another format or --packing dense",
+                  "each element, or give another format or a --packing",
                   spec, first + (beyond - codes.begin()), std::to_integer<unsigned>(*beyond),
                   format->name, bits));
 }
 
 mxref::operand_view code_file::view(const shape_type& shape, std::optional<index_t> depth) const {
   const matrix_shape matrix = as_matrix(shape, spec);
-  const int bits = format->desc.total_bits();
   mxref::operand_view v;
   v.format = format->desc;
-  v.storage = storage;
   v.rows = matrix.rows;
   v.depth = matrix.cols;
   v.col_bytes = mxref::container_bytes(format->desc);
   v.row_bytes = matrix.cols * v.col_bytes;
-  if (storage == code_storage::dense) {
-    v.depth = depth.value_or(matrix.cols * 8 / bits);
-    const auto needed =
-        static_cast<index_t>(mxref::packed_size(bits, static_cast<std::size_t>(v.depth)));
-    if (needed != matrix.cols) {
-      throw input_error(fmt::format(
-          "{}: rows have {} bytes, but {} packed {} codes take {} bytes: check --depth and the "
-          "other files",
-          spec, matrix.cols, v.depth, format->name, needed));
+  if (is_packed()) {
+    const auto all = layout().depth_of(static_cast<std::size_t>(matrix.cols));
+    v.depth = depth.value_or(static_cast<index_t>(all));
+    if (row_bytes(v.depth) != matrix.cols) {
+      throw input_error(
+          fmt::format("{}: rows have {} bytes, but {} packed {} codes take {} bytes: check "
+                      "--depth, the packing "
+                      "and the other files",
+                      spec, matrix.cols, v.depth, format->name, row_bytes(v.depth)));
     }
+    v.row_bytes = needs_unpacking() ? v.depth : matrix.cols;
   }
+  if (packing.mode == mxref::packing_mode::dense) v.storage = mxref::code_storage::dense;
   return v;
 }
 
 raw_options code_file::raw(matrix_shape shape) const {
   const auto rows = static_cast<std::size_t>(shape.rows);
-  const auto cols = static_cast<std::size_t>(shape.cols);
-  if (storage == code_storage::containers) return {{{rows, cols}}, container(format->desc)};
-  return {{{rows, mxref::packed_size(format->desc.total_bits(), cols)}}, dtype::u8};
-}
-
-raw_options raw_scales(const mxref::operand_view& v) {
-  return {{{static_cast<std::size_t>(v.rows), static_cast<std::size_t>(v.block_count())}},
-          dtype::u8};
-}
-
-void check_scales(const mxref::operand_view& v, dtype type, const shape_type& shape,
-                  const std::string& spec, const std::string& option) {
-  if (type != dtype::u8) {
-    throw input_error(fmt::format("{}: {} holds scale codes and must be uint8, not {}", spec,
-                                  option, name(type)));
+  if (!is_packed()) {
+    return {{{rows, static_cast<std::size_t>(shape.cols)}}, container(format->desc)};
   }
-  const matrix_shape found = as_matrix(shape, spec);
-  if (found.rows != v.rows || found.cols != v.block_count()) {
-    throw input_error(fmt::format(
-        "{}: {} is {} x {}, but codes of {} x {} with --block {} need {} x {} scales", spec, option,
-        found.rows, found.cols, v.rows, v.depth, v.block, v.rows, v.block_count()));
-  }
+  return {{{rows, static_cast<std::size_t>(row_bytes(shape.cols))}}, dtype::u8};
 }
 
 namespace {
@@ -167,25 +132,43 @@ void load_codes(operand& o, const code_file& file, const raw_options& raw) {
 
 }  // namespace
 
-operand load_operand(const operand_spec& spec, int block, mxref::format_desc scale_format,
-                     std::optional<matrix_shape> raw_shape, std::optional<index_t> depth) {
+operand load_operand(const engine& e, const operand_spec& spec, int block,
+                     mxref::format_desc scale_format, std::optional<matrix_shape> raw_shape,
+                     std::optional<index_t> depth) {
   operand o;
   o.format = &find_format(spec.format, false);
   o.source = spec.file;
-  const code_file file{spec.file, "--" + spec.name, o.format,
-                       storage_of(*o.format, spec.packing, fmt::format("--{}-packing", spec.name))};
+  const std::string flag = "--" + spec.name;
+  const code_file file{spec.file, flag, o.format,
+                       find_packing(spec.packing, flag + "-packing", *o.format, block)};
   load_codes(o, file, raw_shape ? file.raw(*raw_shape) : raw_options{});
   o.view = file.view(o.codes.shape, depth);
   o.view.codes = o.codes.bytes.data();
+  if (file.needs_unpacking()) {
+    const matrix_shape shape{o.view.rows, o.view.depth};
+    o.unpacked.resize(static_cast<std::size_t>(shape.rows * shape.cols));
+    repack(e, shape, o.codes.bytes, file.layout(), o.unpacked,
+           mxref::layout::bytes::codes(o.format->desc.total_bits()), mxref::padding::zero);
+    o.view.codes = o.unpacked.data();
+  }
+  const scale_file scales{
+      spec.scales, flag + "-scales",
+      find_scale_layout(spec.scale_layout, flag + "-scale-layout", scale_format)};
   if (spec.scales.empty()) return o;
   check_block(block);
   o.view.block = block;
   o.scale_source = spec.scales;
-  o.scales = load_array(spec.scales, raw_shape ? raw_scales(o.view) : raw_options{});
-  check_scales(o.view, o.scales->type, o.scales->shape, spec.scales, "--" + spec.name + "-scales");
+  const scale_shape shape(o.codes.shape, o.view.block_count());
+  o.scales = load_array(spec.scales, raw_shape ? scales.raw(shape) : raw_options{});
+  scales.check(shape, o.scales->type, o.scales->shape);
   o.view.scale_format = scale_format;
-  o.view.scales = o.scales->as<std::uint8_t>().data();
   o.view.scale_row_bytes = o.view.block_count();
+  if (scales.is_linear()) {
+    o.view.scales = o.scales->as<std::uint8_t>().data();
+  } else {
+    o.linear_scales = scales.to_linear(shape, o.scales->bytes);
+    o.view.scales = o.linear_scales.data();
+  }
   return o;
 }
 

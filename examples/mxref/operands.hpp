@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "array_io.hpp"
+#include "layouts.hpp"
 #include "mxref/mxref.hpp"
 #include "names.hpp"
 #include "pieces.hpp"
@@ -22,9 +23,6 @@ raw_options raw_input(const std::string& shape, const std::string& type);
 
 matrix_shape as_matrix(const shape_type& shape, const std::string& spec);
 
-/// Refuses anything but e8m0 and linear, the scale format and layout that exist.
-void check_scale_options(const std::string& scale_format, const std::string& scale_layout);
-
 /// --scale-format of a product: e8m0 or e4m3.
 mxref::format_desc find_scale_format(const std::string& text);
 
@@ -33,7 +31,15 @@ struct code_file {
   std::string spec;
   std::string option;  // that names it
   const format_entry* format = nullptr;
-  mxref::code_storage storage = mxref::code_storage::containers;
+  mxref::layout::dynamic_codes packing{};
+
+  bool is_packed() const { return packing.mode != mxref::packing_mode::none; }
+  /// The library does not read the codes as they lie: they become one a byte first.
+  bool needs_unpacking() const { return is_packed() && packing.mode != mxref::packing_mode::dense; }
+  /// How codes of at most 8 bits lie.
+  mxref::code_layout layout() const { return packing.codes(format->desc.total_bits()); }
+  mxref::index_t row_bytes(mxref::index_t depth) const;
+  int cut() const { return is_packed() ? layout().cut() : 1; }
 
   /// Refuses a dtype that does not hold the codes. f16 may be float16, f32 and tf32 float32.
   void check_type(dtype type) const;
@@ -42,25 +48,22 @@ struct code_file {
   /// the array of the first of them.
   void accept(std::span<std::byte> codes, mxref::index_t first) const;
 
-  /// An operand of an array of this shape, without its data. `depth` is that of packed codes
-  /// [all that fit].
+  /// An operand of an array of this shape, as the library takes it, without its data. `depth` is
+  /// that of packed codes [all that fit].
   mxref::operand_view view(const shape_type& shape, std::optional<mxref::index_t> depth) const;
 
   /// What a raw file of rows x depth has to be.
   raw_options raw(matrix_shape shape) const;
 };
 
-/// --packing none or dense; wide codes are not packed.
-mxref::code_storage storage_of(const format_entry& format, const std::string& packing,
-                               const std::string& option);
-
 /// One operand as the command line gives it.
 struct operand_spec {
   std::string name;  // "a" or "b", as in --a, --a-format, --a-scales
-  std::string file;
-  std::string format;
-  std::string scales;
+  std::string file{};
+  std::string format{};
+  std::string scales{};
   std::string packing = "none";
+  std::string scale_layout = "linear";
 };
 
 /// A loaded operand; view points into the arrays.
@@ -69,24 +72,20 @@ struct operand {
   array codes;
   std::uint32_t codes_crc = 0;  // of the file, before low bits of tf32 were dropped
   std::optional<array> scales;
+  std::vector<std::byte> unpacked;          // codes and scales as the library takes them, where the
+  std::vector<std::uint8_t> linear_scales;  // files have another layout
   mxref::operand_view view;
   std::string source;
   std::string scale_source;
 };
 
 /// `depth`: the K to assume, for packed codes and raw files.
-operand load_operand(const operand_spec& spec, int block, mxref::format_desc scale_format,
-                     std::optional<matrix_shape> raw_shape, std::optional<mxref::index_t> depth);
+operand load_operand(const engine& e, const operand_spec& spec, int block,
+                     mxref::format_desc scale_format, std::optional<matrix_shape> raw_shape,
+                     std::optional<mxref::index_t> depth);
 
 /// A block of less than 1 element is refused.
 void check_block(int block);
-
-/// What a raw file of the scales of an operand has to be.
-raw_options raw_scales(const mxref::operand_view& v);
-
-/// Refuses scales that are not uint8 of shape (rows, ceil(depth / block)).
-void check_scales(const mxref::operand_view& v, dtype type, const shape_type& shape,
-                  const std::string& spec, const std::string& option);
 
 /// An M x N matrix of codes (C and D), as an unscaled operand.
 operand load_result(const std::string& spec, const std::string& option, const format_entry& format,

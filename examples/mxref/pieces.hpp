@@ -59,10 +59,9 @@ inline constexpr mxref::index_t chunk_elements = mxref::index_t{1} << 21;
 /// Elements that one thread takes at once.
 inline constexpr mxref::index_t task_elements = mxref::index_t{1} << 16;
 
-/// Where rows of blocks may be cut: between blocks, and for dense codes between bytes.
-inline mxref::index_t cut_unit(int block, mxref::code_storage storage) {
-  return std::lcm(mxref::index_t{block},
-                  mxref::index_t{storage == mxref::code_storage::dense ? 8 : 1});
+/// Where rows of blocks may be cut: between blocks, and where their packing may be cut.
+inline mxref::index_t cut_unit(int block, int packing_cut) {
+  return std::lcm(mxref::index_t{block}, mxref::index_t{packing_cut});
 }
 
 }  // namespace mxtool

@@ -114,10 +114,8 @@ void add_product_options(CLI::App& cmd, product_options& o) {
                    "e2m1, block 16, scale format e4m3")
         ->required();
     cmd.add_option(flag + "-scales", side->scales, "Its scale codes; without them it is unscaled");
-    cmd.add_option(flag + "-packing", side->packing, "none or dense")->capture_default_str();
-    cmd.add_option(flag + "-scale-layout", side->name == "a" ? o.a_scale_layout : o.b_scale_layout,
-                   "linear")
-        ->capture_default_str();
+    add_packing_option(cmd, flag + "-packing", side->packing);
+    add_scale_layout_option(cmd, flag + "-scale-layout", side->scale_layout);
   }
   cmd.add_option("--block", o.block, "Elements that share a scale")->capture_default_str();
   cmd.add_option("--scale-format", o.scale_format, "e8m0 or e4m3 (unsigned, NVFP4)")
@@ -150,7 +148,7 @@ model_use product::use() const {
           mxref::detail::made_format(options, out->desc)};
 }
 
-product load_product(const product_options& given) {
+product load_product(const engine& e, const product_options& given) {
   product_options o = given;
   for (operand_spec* side : {&o.a, &o.b}) {
     if (normalized(side->format) != "nvfp4") continue;
@@ -161,8 +159,6 @@ product load_product(const product_options& given) {
   product p;
   check_model(o.model);
   const mxref::format_desc scale_format = find_scale_format(o.scale_format);
-  check_scale_options("e8m0", o.a_scale_layout);
-  check_scale_options("e8m0", o.b_scale_layout);
   p.out = &result_format(o.out_type, "--out-type");
   p.store = o.store_type.empty() ? p.out : &find_format(o.store_type, false);
   check_block(o.block);
@@ -179,12 +175,15 @@ product load_product(const product_options& given) {
     depth = k;
   }
   // A side with one code an element fixes K for a packed one.
-  const bool a_first = o.a.packing == "none";
+  const bool a_first = normalized(o.a.packing) == "none";
   operand& first = a_first ? p.a : p.b;
   operand& second = a_first ? p.b : p.a;
-  first = load_operand(a_first ? o.a : o.b, o.block, scale_format, a_first ? raw_a : raw_b, depth);
-  if (!depth && first.view.storage == mxref::code_storage::containers) depth = first.view.depth;
-  second = load_operand(a_first ? o.b : o.a, o.block, scale_format, a_first ? raw_b : raw_a, depth);
+  first =
+      load_operand(e, a_first ? o.a : o.b, o.block, scale_format, a_first ? raw_a : raw_b, depth);
+  const std::string& first_packing = a_first ? o.a.packing : o.b.packing;
+  if (!depth && normalized(first_packing) == "none") depth = first.view.depth;
+  second =
+      load_operand(e, a_first ? o.b : o.a, o.block, scale_format, a_first ? raw_b : raw_a, depth);
   if (p.a.view.depth != p.b.view.depth) {
     throw input_error(fmt::format(
         "{} is {} x {} and {} is {} x {}: A must be (M, K) and B (N, K), with one K; transpose the "

@@ -16,12 +16,10 @@
 namespace mxtool {
 
 struct product_options {
-  operand_spec a{"a", "", "", "", "none"};
-  operand_spec b{"b", "", "", "", "none"};
+  operand_spec a{"a"};
+  operand_spec b{"b"};
   int block = 32;
   std::string scale_format = "e8m0";
-  std::string a_scale_layout = "linear";
-  std::string b_scale_layout = "linear";
   std::string c;
   std::string c_type;
   std::string model;
@@ -56,7 +54,7 @@ struct product {
   mxref::index_t depth() const { return a.view.depth; }
 };
 
-product load_product(const product_options& o);
+product load_product(const engine& e, const product_options& o);
 
 /// A part of the result, row by row, as codes of p.store; with a progress bar.
 std::vector<std::uint32_t> compute(const product& p, const engine& e, const rectangle& part,

@@ -42,40 +42,25 @@ dynamic_quantizer quantizer_of(const quantize_options& o) {
 /// The numbers of quantize, K-major, and what becomes of them.
 struct quantize_job {
   const format_entry& format;
-  mxref::code_storage storage;
+  code_file codes;
   int block;
   dynamic_quantizer q;
   matrix_shape shape;
   const std::string& source;
+  mxref::padding fill;
 
-  std::size_t row_bytes(index_t cols) const {
-    return storage == mxref::code_storage::dense
-               ? mxref::packed_size(format.desc.total_bits(), static_cast<std::size_t>(cols))
-               : static_cast<std::size_t>(cols);
-  }
   index_t blocks(index_t cols) const { return (cols + block - 1) / block; }
 };
 
-/// Packs a part of a chunk, which starts on a byte.
-void pack_part(const quantize_job& job, const rectangle& chunk, const rectangle& part,
-               const std::uint8_t* codes, std::uint8_t* packed) {
-  const int bits = job.format.desc.total_bits();
-  for (index_t row = part.row; row < part.row + part.rows; ++row) {
-    std::uint8_t* const out = packed + row * static_cast<index_t>(job.row_bytes(chunk.cols));
-    for (index_t k = part.col; k < part.col + part.cols; ++k) {
-      mxref::set_packed(out, bits, static_cast<std::size_t>(k), codes[row * chunk.cols + k]);
-    }
-  }
-}
-
 /// `read` fills a span with the next numbers.
 template <class T, class Read>
-void quantize_stream(const engine& e, const quantize_job& job, Read read, output_streams& out) {
-  const index_t unit = cut_unit(job.block, job.storage);
+void quantize_stream(const engine& e, const quantize_job& job, Read read, output_streams& out,
+                     scale_writer& scales_out) {
+  const index_t unit = cut_unit(job.block, job.codes.cut());
   const matrix_pieces chunks(job.shape, chunk_elements, unit);
   std::vector<T> numbers;
   std::vector<std::uint8_t> codes;
-  std::vector<std::uint8_t> packed;
+  std::vector<std::byte> packed;
   std::vector<std::uint8_t> scales;
   const auto size = static_cast<double>(job.shape.rows) * static_cast<double>(job.shape.cols);
   progress bar("quantize", size * sizeof(T), "B");
@@ -85,8 +70,6 @@ void quantize_stream(const engine& e, const quantize_job& job, Read read, output
     numbers.resize(static_cast<std::size_t>(chunk.rows * chunk.cols));
     codes.resize(numbers.size());
     scales.resize(static_cast<std::size_t>(chunk.rows * blocks));
-    const bool dense = job.storage == mxref::code_storage::dense;
-    if (dense) packed.assign(static_cast<std::size_t>(chunk.rows) * job.row_bytes(chunk.cols), 0);
     read(std::as_writable_bytes(std::span(numbers)));
     const mxref::status s = e.for_parts(chunk, unit, [&](const rectangle& part) {
       const index_t first = part.row * chunk.cols + part.col;
@@ -97,22 +80,29 @@ void quantize_stream(const engine& e, const quantize_job& job, Read read, output
                                      chunk.cols,
                                      scales.data() + part.row * blocks + part.col / job.block,
                                      blocks};
-      const mxref::status done =
-          simd::quantize_with(e.kernels(), in, to, job.q, {}, simd::serial{});
-      if (done && dense) pack_part(job, chunk, part, codes.data(), packed.data());
-      return done;
+      return simd::quantize_with(e.kernels(), in, to, job.q, {}, simd::serial{});
     });
     if (!s) throw input_error(fmt::format("{}: {}", job.source, mxref::message(s)));
-    out.write(0, std::as_bytes(std::span(dense ? packed : codes)));
-    out.write(1, std::as_bytes(std::span(scales)));
+    std::span<const std::byte> stored = std::as_bytes(std::span(codes));
+    if (job.codes.is_packed()) {
+      packed.resize(static_cast<std::size_t>(chunk.rows * job.codes.row_bytes(chunk.cols)));
+      repack(e, {chunk.rows, chunk.cols}, stored,
+             mxref::layout::bytes::codes(job.format.desc.total_bits()), packed, job.codes.layout(),
+             job.fill);
+      stored = packed;
+    }
+    out.write(0, stored);
+    scales_out.write(scales);
     bar.add(static_cast<double>(numbers.size() * sizeof(T)));
   }
+  scales_out.finish();
 }
 
 void quantize(const quantize_options& o) {
   const block_options& b = o.block;
   const format_entry& format = block_format(b);
-  const mxref::code_storage storage = storage_of(format, b.packing, "--packing");
+  const code_file codes{b.codes, "--codes", &format, block_packing(b, format)};
+  const scale_file scales{b.scales, "--scales", block_scale_layout(b)};
   const dynamic_quantizer q = quantizer_of(o);
   const engine e(b.engine);
   const std::string outputs_wanted[] = {b.codes, b.scales};
@@ -129,18 +119,18 @@ void quantize(const quantize_options& o) {
     std::swap(shape[0], shape[1]);
     transposed.emplace(in);
   }
-  const quantize_job job{format, storage, b.block, q, as_matrix(shape, b.values), b.values};
+  const quantize_job job{
+      format, codes, b.block, q, as_matrix(shape, b.values), b.values, padding_of(b.poison)};
   if (o.strict && job.shape.cols % b.block != 0) {
     throw input_error(
         fmt::format("{}: {}", b.values, mxref::message({mxref::errc::partial_block})));
   }
   shape_type code_shape = shape;
-  code_shape.back() = job.row_bytes(job.shape.cols);
-  shape_type scale_shape = shape;
-  scale_shape.back() = static_cast<std::size_t>(job.blocks(job.shape.cols));
-  const output_plan plans[] = {{b.codes, dtype::u8, code_shape},
-                               {b.scales, dtype::u8, scale_shape}};
+  code_shape.back() = static_cast<std::size_t>(codes.row_bytes(job.shape.cols));
+  const scale_shape scale_extents(shape, job.blocks(job.shape.cols));
+  const output_plan plans[] = {{b.codes, dtype::u8, code_shape}, scales.plan(scale_extents)};
   output_streams out(plans);
+  scale_writer scales_out(out, 1, scales, scale_extents, job.fill);
   const auto read = [&](std::span<std::byte> numbers) {
     if (transposed) {
       transposed->read(numbers);
@@ -149,9 +139,9 @@ void quantize(const quantize_options& o) {
     }
   };
   if (in.type() == dtype::f32) {
-    quantize_stream<float>(e, job, read, out);
+    quantize_stream<float>(e, job, read, out, scales_out);
   } else {
-    quantize_stream<double>(e, job, read, out);
+    quantize_stream<double>(e, job, read, out, scales_out);
   }
   out.commit();
 }
@@ -170,6 +160,7 @@ void add_quantize(CLI::App& app) {
   cmd->add_option("--overflow", o->overflow, "saturate nonsaturating saturate-full")
       ->capture_default_str();
   cmd->add_option("--nan", o->nan, "poison finite gfloat-inf")->capture_default_str();
+  add_poison_flag(*cmd, o->block.poison);
   cmd->add_flag("--strict", o->strict, "Refuse a length that is not a multiple of the block");
   add_raw_input(*cmd, o->block.shape, o->dtype_name, "f32 or f64");
   cmd->add_option("IN", o->block.values, "Numbers; the last axis is K, all others are rows")

@@ -188,7 +188,7 @@ void print_json(const product& p, const operand& d, const comparison& c) {
 int verify(const verify_options& o) {
   const nan_compare nans = parse_nan_compare(o.nans);
   const engine e(o.product.engine);
-  const product p = load_product(o.product);
+  const product p = load_product(e, o.product);
   const operand d = load_result(o.d, "--d", *p.store, {p.rows(), p.cols()});
   if (p.rows() == 0 || p.cols() == 0) {
     throw input_error(

@@ -6,42 +6,29 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "mxref/bits.hpp"
+#include "mxref/code_layout.hpp"
 #include "mxref/config.hpp"
 
 MXREF_BEGIN_NAMESPACE
 
-// "dense" packing: code i occupies bits [i * bits, (i + 1) * bits) of the stream, least significant
-// bits first. So an FP4 pair has element 0 in the low nibble, and four FP6 codes fill three bytes.
+// layout::dense by short names: it is how mx_block and dense operands store their codes.
 // Checked: tests/sweep/packing_test.cpp, against CUDA's x2 types and mxDataGenerator.
 
 /// Bytes of count codes; the last byte's unused bits are 0.
 MXREF_HD constexpr std::size_t packed_size(int bits, std::size_t count) noexcept {
-  return (count * static_cast<std::size_t>(bits) + 7) / 8;
+  return layout::dense::codes(bits).row_bytes(count);
 }
 
 /// Reads code i, 1 <= bits <= 8.
 MXREF_HD constexpr std::uint8_t get_packed(const std::uint8_t* bytes, int bits,
                                            std::size_t i) noexcept {
-  const std::size_t bit = i * static_cast<std::size_t>(bits);
-  const int offset = static_cast<int>(bit % 8);
-  unsigned word = bytes[bit / 8];
-  if (offset + bits > 8) word |= static_cast<unsigned>(bytes[bit / 8 + 1]) << 8;
-  return static_cast<std::uint8_t>((word >> offset) & low_mask(bits));
+  return layout::dense::codes(bits).get(bytes, i);
 }
 
 /// Writes code i and leaves its neighbours alone; bits of code beyond the width are ignored.
 MXREF_HD constexpr void set_packed(std::uint8_t* bytes, int bits, std::size_t i,
                                    std::uint8_t code) noexcept {
-  const std::size_t bit = i * static_cast<std::size_t>(bits);
-  const int offset = static_cast<int>(bit % 8);
-  const auto mask = static_cast<unsigned>(low_mask(bits)) << offset;
-  const unsigned word = (static_cast<unsigned>(code) << offset) & mask;
-  bytes[bit / 8] = static_cast<std::uint8_t>((bytes[bit / 8] & ~mask) | word);
-  if (offset + bits > 8) {
-    bytes[bit / 8 + 1] =
-        static_cast<std::uint8_t>((bytes[bit / 8 + 1] & ~(mask >> 8)) | (word >> 8));
-  }
+  layout::dense::codes(bits).set(bytes, i, code);
 }
 
 MXREF_END_NAMESPACE

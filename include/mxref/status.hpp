@@ -18,6 +18,9 @@ enum class errc {
   out_of_memory,
   unsupported_unit,
   ambiguous_unit,
+  layout_mismatch,
+  buffer_mismatch,
+  not_a_power_of_two,
 };
 
 /// Result of an operation that checks its arguments. Nothing was written unless it is ok.
@@ -53,6 +56,13 @@ constexpr const char* message(status s) noexcept {
              "than 63 bits";
     case errc::ambiguous_unit:
       return "several instructions of the unit take these operands: name the kind";
+    case errc::layout_mismatch:
+      return "the layouts are of codes of different widths";
+    case errc::buffer_mismatch:
+      return "a buffer does not have the shape that its layout gives";
+    case errc::not_a_power_of_two:
+      return "a scale is not a power of two from 2^-127 to 2^127 (nor NaN), so E8M0 has no code "
+             "for it";
   }
   return "unknown error";
 }

@@ -53,6 +53,14 @@ class LargeFile : public tool {
     return out;
   }
 
+  static std::vector<float> column(npy_reader& in, std::size_t col) {
+    std::vector<float> numbers;
+    for (std::size_t row = 0; row != rows; ++row) {
+      numbers.push_back(slice<float>(in, row * cols + col, 1)[0]);
+    }
+    return numbers;
+  }
+
   /// Rows from every part of the file.
   static std::vector<std::size_t> some(std::size_t count) {
     std::vector<std::size_t> chosen;
@@ -123,13 +131,6 @@ TEST_F(LargeFile, QuantizeAndDequantizeColumns) {
   npy_reader y(path("y.npy"));
   ASSERT_EQ(c.shape(), (mxtool::shape_type{cols, rows}));
   ASSERT_EQ(y.shape(), x.shape());
-  const auto column = [](npy_reader& in, std::size_t col) {
-    std::vector<float> numbers;
-    for (std::size_t row = 0; row != rows; ++row) {
-      numbers.push_back(slice<float>(in, row * cols + col, 1)[0]);
-    }
-    return numbers;
-  };
   for (const std::size_t col : some(cols)) {
     const quantized want = quantize_row(column(x, col));
     ASSERT_EQ(slice<std::uint8_t>(c, col * rows, rows), want.codes) << col;
@@ -177,6 +178,52 @@ TEST_F(LargeFile, OneLongRowOfPackedBlocks) {
     ASSERT_EQ(slice<std::uint8_t>(c, i * 75, 75), packed) << i;
     ASSERT_EQ(slice<std::uint8_t>(s, i * 4, 4), want.scales) << i;
     ASSERT_EQ(slice<float>(y, i * 100, 100), dequantize_row(want)) << i;
+  }
+}
+
+TEST_F(LargeFile, PaddedCodesStreamBesideSwizzledScales) {
+  const std::string options =
+      " --format e2m1 --packing tcgen05-padded --scale-layout swizzled-128x4 ";
+  run_limited("quantize" + options + path("x.npy") + " --codes " + path("c.npy") + " --scales " +
+              path("s.npy"));
+  run_limited("dequantize --depth " + std::to_string(cols) + options + "--codes " + path("c.npy") +
+              " --scales " + path("s.npy") + " " + path("y.npy"));
+  npy_reader x(path("x.npy"));
+  npy_reader c(path("c.npy"));
+  npy_reader s(path("s.npy"));
+  npy_reader y(path("y.npy"));
+  constexpr mxref::code_layout codes = mxref::layout::tcgen05_padded::codes(4);
+  constexpr mxref::scale_layout scales = mxref::layout::swizzled_128x4::scales();
+  ASSERT_EQ(c.shape(), (mxtool::shape_type{rows, codes.row_bytes(cols)}));
+  ASSERT_EQ(s.shape(), (mxtool::shape_type{8064, 264}));
+  for (const std::size_t row : some(rows)) {
+    const quantized want = quantize_row(slice<float>(x, row * cols, cols), mxref::E2M1::desc);
+    const auto packed = slice<std::uint8_t>(c, row * c.shape()[1], c.shape()[1]);
+    for (std::size_t k = 0; k != cols; ++k) {
+      ASSERT_EQ(codes.get(packed.data(), k), want.codes[k]) << row << ' ' << k;
+    }
+    for (const std::size_t b : {std::size_t{0}, blocks / 2, blocks - 1}) {
+      const auto at = static_cast<std::size_t>(scales.offset(
+          rows, blocks, static_cast<mxref::index_t>(row), static_cast<mxref::index_t>(b)));
+      ASSERT_EQ(slice<std::uint8_t>(s, at, 1)[0], want.scales[b]) << row << ' ' << b;
+    }
+    ASSERT_EQ(slice<float>(y, row * cols, cols), dequantize_row(want)) << row;
+  }
+}
+
+TEST_F(LargeFile, ColumnsOfPackedCodesAndShuffledScales) {
+  const std::string options =
+      " --axis 0 --format e2m3 --packing dense-high-first --scale-layout amd-preshuffled ";
+  run_limited("quantize" + options + path("x.npy") + " --codes " + path("c.npy") + " --scales " +
+              path("s.npy"));
+  run_limited("dequantize" + options + "--codes " + path("c.npy") + " --scales " + path("s.npy") +
+              " " + path("y.npy"));
+  npy_reader x(path("x.npy"));
+  npy_reader y(path("y.npy"));
+  ASSERT_EQ(y.shape(), x.shape());
+  for (const std::size_t col : some(cols)) {
+    ASSERT_EQ(column(y, col), dequantize_row(quantize_row(column(x, col), mxref::E2M3::desc)))
+        << col;
   }
 }
 

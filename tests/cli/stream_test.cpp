@@ -39,8 +39,8 @@ TEST_F(Pieces, FollowEachOtherAndStartOnUnits) {
   }
   EXPECT_EQ(matrix_pieces({0, 5}, 8, 1).count(), 0);
   EXPECT_EQ(matrix_pieces({5, 0}, 8, 1).count(), 0);
-  EXPECT_EQ(cut_unit(12, mxref::code_storage::dense), 24);
-  EXPECT_EQ(cut_unit(12, mxref::code_storage::containers), 12);
+  EXPECT_EQ(cut_unit(12, 8), 24);
+  EXPECT_EQ(cut_unit(12, 1), 12);
 }
 
 /// The same array in every kind of file that read_at treats in its own way.

@@ -145,6 +145,8 @@ TEST_F(Tool, InfoListsWhatThereIs) {
   EXPECT_EQ(json["formats"][0]["largest"], 448.0);
   EXPECT_EQ(json["models"].size(), 4 + std::size(mxref::matrix_units));
   EXPECT_EQ(json["rules"]["rounding"].size(), 6U);
+  EXPECT_EQ(json["rules"]["packing"].size(), 6U);
+  EXPECT_EQ(json["rules"]["scale-layout"].size(), 6U);
   const auto file = nlohmann::json::parse(run("info --json " + path("ramp.npy")).out);
   EXPECT_EQ(file["files"][0]["shape"], (std::vector<int>{3, 40}));
   EXPECT_EQ(run("info " + path("ramp.npy")).exit_code, 0);

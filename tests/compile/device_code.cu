@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Levels 0 to 2, scales, accumulation and block dots must compile as device code (never run here).
+// Levels 0 to 2, layouts, scales, accumulation and block dots must compile as device code (never
+// run here).
+#include "mxref/code_layout.hpp"
 #include "mxref/dot.hpp"
 #include "mxref/quantize.hpp"
+#include "mxref/scale_layout.hpp"
 
 namespace {
 
@@ -70,4 +73,17 @@ __global__ void unit_kernel(accumulate::matrix_unit unit, mxref::chunk a, mxref:
 __global__ void nvfp4_kernel(const mxref::mx_block<mxref::E2M1, 16, mxref::UE4M3>* a, float* d) {
   d[threadIdx.x] =
       mxref::dot(a[threadIdx.x], a[0], accumulate::nvidia_blackwell_tcgen05_mxf4nvf4{});
+}
+
+// What a kernel asks of a layout: where a scale and a code are.
+__global__ void layout_kernel(const unsigned char* scales, const unsigned char* row,
+                              mxref::layout::dynamic_scales how, unsigned char* out) {
+  const mxref::index_t k = threadIdx.x;
+  const mxref::scale_layout swizzled = mxref::layout::swizzled_128x4::scales();
+  const mxref::code_layout padded = mxref::layout::tcgen05_padded::codes(6);
+  unsigned char bits = scales[swizzled.offset(150, 7, k, 1)];
+  bits ^= scales[how.scales().offset(150, 7, k, 2)];
+  bits ^= padded.get(row, threadIdx.x);
+  if (!swizzled.position(150, 7, k).is_padding()) bits ^= padded.find(threadIdx.x, 32) < 0;
+  mxref::layout::dynamic_codes{mxref::packing_mode::dense}.codes(4).set(out, threadIdx.x, bits);
 }

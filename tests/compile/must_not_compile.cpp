@@ -191,6 +191,57 @@ void convert(matrix_view<const float> x, const quantized_view& out) {
 #endif
 }
 
+#elif defined(CASE_packing_of_other_width)
+#if BROKEN
+constexpr code_layout l = layout_of<E4M3>(layout::tcgen05_padded{});
+#else
+constexpr code_layout l = layout_of<E2M1>(layout::tcgen05_padded{});
+#endif
+
+#elif defined(CASE_split_half_of_fp6)
+#if BROKEN
+constexpr code_layout l = layout_of<E2M3>(layout::ggml_split_half<32>{});
+#else
+constexpr code_layout l = layout_of<E2M1>(layout::ggml_split_half<32>{});
+#endif
+
+#elif defined(CASE_split_half_of_odd_block)
+#if BROKEN
+constexpr code_layout l = layout_of<E2M1>(layout::ggml_split_half<15>{});
+#else
+constexpr code_layout l = layout_of<E2M1>(layout::ggml_split_half<16>{});
+#endif
+
+#elif defined(CASE_words_of_other_scales)
+#if BROKEN
+constexpr scale_layout l = layout_of<UE4M3>(layout::word4{});
+#else
+constexpr scale_layout l = layout_of<UE4M3>(layout::swizzled_128x4{});
+#endif
+
+#elif defined(CASE_scale_layout_of_signed_format)
+#if BROKEN
+constexpr scale_layout l = layout_of<E4M3>(layout::swizzled_128x4{});
+#else
+constexpr scale_layout l = layout_of<UE4M3>(layout::swizzled_128x4{});
+#endif
+
+#elif defined(CASE_codes_in_a_scale_layout)
+#if BROKEN
+constexpr code_layout l = layout_of<E2M1>(layout::swizzled_128x4{});
+#else
+constexpr code_layout l = layout_of<E2M1>(layout::dense{});
+#endif
+
+#elif defined(CASE_ignored_swizzle_status)
+void store(matrix_view<const std::uint8_t> scales, std::uint8_t* out) {
+#if BROKEN
+  swizzle(scales, layout::swizzled_128x4::scales(), out, 512);
+#else
+  if (!swizzle(scales, layout::swizzled_128x4::scales(), out, 512)) return;
+#endif
+}
+
 #elif defined(CASE_status_as_number)
 #if BROKEN
 int code = status{errc::shape_mismatch};

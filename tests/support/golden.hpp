@@ -5,8 +5,7 @@
 // as equal() or, where the oracle is known to differ, as diverges() with the name of the
 // divergence. When all tests of the suites named Golden* have run in one process, the ledger fails
 // unless every mode of every array in conversions.json and tensor_cores.json was compared entry by
-// entry, or is on the list of modes that wait for a policy (later() in golden.cpp), and unless the
-// divergences were used exactly as often as tests/data/divergences.json says.
+// entry, and unless the divergences were used exactly as often as tests/data/divergences.json says.
 #ifndef MXREF_TESTS_SUPPORT_GOLDEN_HPP_
 #define MXREF_TESTS_SUPPORT_GOLDEN_HPP_
 

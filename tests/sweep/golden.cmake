@@ -10,6 +10,7 @@ add_executable(
   golden_nvfp4_test.cpp
   golden_preset_test.cpp
   golden_rules_test.cpp
+  golden_layout_test.cpp
   golden_units_test.cpp)
 target_link_libraries(mxref_golden_tests PRIVATE mxref::mxref mxref_golden mxref_warnings GTest::gtest_main)
 add_test(NAME golden COMMAND mxref_golden_tests)
