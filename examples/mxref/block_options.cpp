@@ -8,9 +8,13 @@
 namespace mxtool {
 
 void add_block_options(CLI::App& cmd, block_options& o) {
-  cmd.add_option("--format", o.format, "e4m3 e5m2 e3m2 e2m3 e2m1 int8")->required();
+  cmd.add_option(
+         "--format", o.format,
+         "e4m3 e5m2 e3m2 e2m3 e2m1 int8 and others of at most 8 bits; nvfp4: e2m1, block 16, "
+         "scale format e4m3")
+      ->required();
   cmd.add_option("--block", o.block, "Elements that share a scale")->capture_default_str();
-  cmd.add_option("--scale-format", o.scale_format, "e8m0")->capture_default_str();
+  cmd.add_option("--scale-format", o.scale_format, "e8m0 or e4m3 (NVFP4's)")->capture_default_str();
   cmd.add_option("--axis", o.axis,
                  "-1: blocks run along rows. 0: down the columns, and the codes of (R, C) are "
                  "stored K-major as (C, R)")
@@ -25,14 +29,20 @@ void add_block_options(CLI::App& cmd, block_options& o) {
              "axes) of such scales is padded per matrix.");
 }
 
+void expand_short_names(block_options& o) {
+  if (normalized(o.format) != "nvfp4") return;
+  o.format = "e2m1";
+  o.block = 16;
+  o.scale_format = "e4m3";
+}
+
 const format_entry& block_format(const block_options& o) {
   const format_entry& format = find_format(o.format, false);
   if (format.desc.total_bits() > 8) {
     throw usage_error(fmt::format("--format {}: block elements have at most 8 bits", format.name));
   }
   check_block(o.block);
-  static constexpr named<int> scale_formats[] = {{"e8m0", 0, ""}};
-  find_named<int>("scale format", o.scale_format, scale_formats);
+  find_scale_format(o.scale_format);
   return format;
 }
 
@@ -41,7 +51,7 @@ mxref::layout::dynamic_codes block_packing(const block_options& o, const format_
 }
 
 mxref::layout::dynamic_scales block_scale_layout(const block_options& o) {
-  return find_scale_layout(o.scale_layout, "--scale-layout", mxref::E8M0::desc);
+  return find_scale_layout(o.scale_layout, "--scale-layout", find_scale_format(o.scale_format));
 }
 
 void require_two_axes(const shape_type& shape, const std::string& spec) {

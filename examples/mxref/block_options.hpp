@@ -23,10 +23,14 @@ struct block_options {
   std::string values;  // the plain numbers: input of quantize, output of dequantize
   std::string codes;
   std::string scales;
+  std::string tensor_scale;  // a file with one number; empty: none
   engine_options engine;
 };
 
 void add_block_options(CLI::App& cmd, block_options& o);
+
+/// --format nvfp4 stands for three options.
+void expand_short_names(block_options& o);
 
 /// The checked element format; block and scale format are checked too.
 const format_entry& block_format(const block_options& o);

@@ -46,6 +46,7 @@ struct decode_job {
   npy_reader& codes;
   scale_reader* scales;  // null where whole is unscaled
   mxref::operand_view whole;
+  float tensor_scale = 1.0F;
 
   /// Of a chunk in memory.
   index_t row_bytes(index_t cols) const {
@@ -97,7 +98,14 @@ mxref::status decode_chunk(const engine& e, const decode_job& job, const mxref::
   return e.for_parts({0, 0, v.rows, v.depth}, job.unit(), [&](const rectangle& part) {
     const auto to =
         mxref::view(numbers + part.row * v.depth + part.col, part.rows, part.cols, v.depth);
-    return simd::dequantize_with(e.kernels(), part_of(v, job, part), to, -1, simd::serial{});
+    const mxref::status s =
+        simd::dequantize_with(e.kernels(), part_of(v, job, part), to, -1, simd::serial{});
+    if (!s || job.tensor_scale == 1.0F) return s;
+    // Element times block scale is exact here, so this is the one rounding.
+    for (index_t row = 0; row < part.rows; ++row) {
+      for (index_t k = 0; k < part.cols; ++k) to(row, k) *= job.tensor_scale;
+    }
+    return s;
   });
 }
 
@@ -198,7 +206,19 @@ void decode(const decode_options& o) {
   out.commit();
 }
 
-void dequantize(const dequantize_options& o) {
+/// The one number of a --tensor-scale file.
+float read_tensor_scale(const std::string& spec) {
+  npy_reader in(spec, {});
+  if (in.type() != dtype::f32 || in.remaining() != sizeof(float)) {
+    throw input_error(fmt::format("{}: a tensor scale is one float32 number", spec));
+  }
+  float scale = 0;
+  in.read(std::as_writable_bytes(std::span(&scale, 1)));
+  return scale;
+}
+
+void dequantize(dequantize_options o) {
+  expand_short_names(o.block);
   const block_options& b = o.block;
   const format_entry& format = block_format(b);
   const code_file file{b.codes, "--codes", &format, block_packing(b, format)};
@@ -221,7 +241,7 @@ void dequantize(const dequantize_options& o) {
   file.check_type(codes.type());
   mxref::operand_view whole = file.view(codes.shape(), depth);
   whole.block = b.block;
-  whole.scale_format = mxref::E8M0::desc;
+  whole.scale_format = find_scale_format(b.scale_format);
   const scale_shape scale_extents(codes.shape(), whole.block_count());
   npy_reader scale_array(b.scales,
                          b.shape.empty() ? raw_options{} : scale_input.raw(scale_extents));
@@ -236,7 +256,8 @@ void dequantize(const dequantize_options& o) {
   }
   const output_plan plan{b.values, dtype::f32, shape};
   output_streams out({&plan, 1});
-  const decode_job job{file, codes, &scales, whole};
+  decode_job job{file, codes, &scales, whole};
+  if (!b.tensor_scale.empty()) job.tensor_scale = read_tensor_scale(b.tensor_scale);
   if (b.axis == 0) {
     decode_columns(e, job, out);
   } else {
@@ -279,6 +300,8 @@ void add_dequantize(CLI::App& app) {
                   "another --scale-layout's bytes")
       ->required();
   cmd->add_option("OUT", o->block.values, "Output: float32 numbers")->required();
+  cmd->add_option("--tensor-scale", o->block.tensor_scale,
+                  "The scale of the whole array, as quantize wrote it (NVFP4 with two levels)");
   cmd->callback([o] { dequantize(*o); });
 }
 

@@ -10,6 +10,7 @@
 #include "mxref/simd/convert.hpp"
 #include "mxref/simd/scalar.hpp"
 #include "operands.hpp"
+#include "policy_options.hpp"
 #include "progress.hpp"
 
 namespace mxtool {
@@ -21,8 +22,7 @@ namespace simd = mxref::simd;
 
 struct encode_options {
   std::string format;
-  std::string rounding = "nearest-even";
-  std::string overflow = "saturate";
+  policy_options policy;
   std::string negative = "to-nan";
   std::string shape;
   std::string dtype_name;
@@ -31,33 +31,58 @@ struct encode_options {
   engine_options engine;
 };
 
-simd::convert_policy policy_of(const encode_options& o) {
-  simd::convert_policy p;
-  p.rounding = find_named("rounding", o.rounding, roundings());
-  p.overflow = find_named("overflow policy", o.overflow, overflows());
-  p.negative = find_named("policy for negative numbers", o.negative, negative_policies());
+/// How numbers become codes. A convention other than mxref's own has no vector kernels.
+struct encode_policy {
+  simd::convert_policy kernel;
+  mxref::element_convention elements;
+
+  bool is_standard() const { return elements == mxref::element_convention{}; }
+};
+
+encode_policy policy_of(const encode_options& o) {
+  const mxref::preset_desc preset = chosen_preset(o.policy);
+  const mxref::rounding::dynamic rounding = chosen_rounding(o.policy, preset);
+  encode_policy p;
+  p.kernel.rounding = rounding.mode;
+  p.kernel.seed = rounding.seed;
+  p.kernel.random_bits = rounding.bits;
+  p.kernel.overflow = preset.overflow;
+  p.kernel.negative = find_named("policy for negative numbers", o.negative, negative_policies());
+  p.elements = preset.elements;
   return p;
 }
 
-mxref::status encode_part(const simd::kernel_table& kernels, const float* in, index_t count,
-                          mxref::format_desc f, const simd::convert_policy& p, std::byte* codes) {
-  constexpr int widest = 19;  // that vector kernels take
-  const bool narrow = f.total_bits() <= widest;
-  return simd::encode_with(narrow ? kernels : simd::scalar_target::kernels(), in, count, f, p,
-                           codes, simd::serial{});
-}
-
-/// binary64 has no vector kernels.
-mxref::status encode_part(const simd::kernel_table&, const double* in, index_t count,
-                          mxref::format_desc f, const simd::convert_policy& p, std::byte* codes) {
+/// By the scalar core: binary64 numbers, and conventions.
+template <class T>
+mxref::status encode_by_core(const T* in, index_t count, mxref::format_desc f,
+                             const encode_policy& p, std::byte* codes) {
   const index_t bytes = mxref::container_bytes(f);
+  const mxref::rounding::dynamic rounding{p.kernel.rounding, p.kernel.seed, p.kernel.random_bits};
+  const mxref::overflow::dynamic overflow{p.kernel.overflow};
   for (index_t i = 0; i < count; ++i) {
+    const mxref::number x = mxref::to_number(in[i]);
+    const auto r = rounding.at(p.kernel.first + static_cast<std::uint64_t>(i));
     const std::uint64_t code =
-        mxref::to_code(f, mxref::to_number(in[i]), mxref::rounding::dynamic{p.rounding},
-                       mxref::overflow::dynamic{p.overflow}, mxref::negative::dynamic{p.negative});
+        p.is_standard()
+            ? mxref::to_code(f, x, r, overflow, mxref::negative::dynamic{p.kernel.negative})
+            : mxref::to_code_by(f, x, r, overflow, p.elements);
     mxref::store_code(codes + i * bytes, bytes, static_cast<std::uint32_t>(code));
   }
   return {};
+}
+
+mxref::status encode_part(const simd::kernel_table& kernels, const float* in, index_t count,
+                          mxref::format_desc f, const encode_policy& p, std::byte* codes) {
+  if (!p.is_standard()) return encode_by_core(in, count, f, p, codes);
+  constexpr int widest = 19;  // that vector kernels take
+  const bool narrow = f.total_bits() <= widest;
+  return simd::encode_with(narrow ? kernels : simd::scalar_target::kernels(), in, count, f,
+                           p.kernel, codes, simd::serial{});
+}
+
+mxref::status encode_part(const simd::kernel_table&, const double* in, index_t count,
+                          mxref::format_desc f, const encode_policy& p, std::byte* codes) {
+  return encode_by_core(in, count, f, p, codes);
 }
 
 /// tf32 codes are the upper bits of binary32 patterns, and stored as such.
@@ -73,7 +98,7 @@ void to_file_order(std::span<std::byte> codes, mxref::format_desc f) {
 
 template <class T>
 void encode_stream(const engine& e, npy_reader& in, mxref::format_desc f,
-                   const simd::convert_policy& p, output_streams& out) {
+                   const encode_policy& policy, output_streams& out) {
   const auto count = static_cast<index_t>(in.remaining() / sizeof(T));
   const matrix_pieces chunks({1, count}, chunk_elements, 1);
   std::vector<T> numbers;
@@ -85,6 +110,8 @@ void encode_stream(const engine& e, npy_reader& in, mxref::format_desc f,
     codes.resize(numbers.size() * size_of(container(f)));
     in.read(std::as_writable_bytes(std::span(numbers)));
     const mxref::status s = e.for_parts(chunk, 1, [&](const rectangle& part) {
+      encode_policy p = policy;
+      p.kernel.first = static_cast<std::uint64_t>(chunk.col + part.col);
       return encode_part(e.kernels(), numbers.data() + part.col, part.cols, f, p,
                          codes.data() + part.col * mxref::container_bytes(f));
     });
@@ -97,7 +124,11 @@ void encode_stream(const engine& e, npy_reader& in, mxref::format_desc f,
 
 void encode(const encode_options& o) {
   const format_entry& format = find_format(o.format, true);
-  const simd::convert_policy policy = policy_of(o);
+  const encode_policy policy = policy_of(o);
+  if (format.scalar_only && !policy.is_standard()) {
+    throw usage_error(fmt::format("--preset {}: presets are of elements, {} is a scale format",
+                                  o.policy.preset, format.name));
+  }
   const engine e(o.engine);
   check_writable(o.out);
   npy_reader in(o.in, raw_input(o.shape, o.dtype_name));
@@ -123,10 +154,7 @@ void add_encode(CLI::App& app) {
       "encode", "Round float32 or float64 numbers to codes of a format, without a block scale");
   cmd->add_option("--format", o->format, "Element or scale format (see mxref info --formats)")
       ->required();
-  cmd->add_option("--rounding", o->rounding, "nearest-even nearest-away toward-zero up down to-odd")
-      ->capture_default_str();
-  cmd->add_option("--overflow", o->overflow, "saturate nonsaturating saturate-full")
-      ->capture_default_str();
+  add_policy_options(*cmd, o->policy);
   cmd->add_option("--negative", o->negative, "to-nan or abs, for e8m0 and ue4m3")
       ->capture_default_str();
   add_raw_input(*cmd, o->shape, o->dtype_name, "f32 or f64");

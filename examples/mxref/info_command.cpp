@@ -10,6 +10,7 @@
 #include "commands.hpp"
 #include "engine.hpp"
 #include "operands.hpp"
+#include "rules.hpp"
 
 namespace mxtool {
 
@@ -150,19 +151,80 @@ ordered_json table_json(const Table& table) {
   return list;
 }
 
+/// 1 <= m < 2 from which on the scale is one above floor's: "1.75", "> 1.75", "never".
+std::string threshold_text(mxref::scale_rule rule, mxref::format_desc f) {
+  const threshold t = threshold_of(rule, f);
+  return t.m < 1 ? "never" : fmt::format("{}{:.6g}", t.above ? "> " : "", t.m);
+}
+
+constexpr std::string_view threshold_formats[] = {"e4m3", "e5m2", "e2m1", "e2m3", "e3m2"};
+
+ordered_json scale_rules_json() {
+  ordered_json list = ordered_json::array();
+  for (const rule_entry& r : rules()) {
+    ordered_json entry{{"name", r.name},
+                       {"scale_format", r.is_nvfp4 ? "e4m3" : "e8m0"},
+                       {"formula", r.formula},
+                       {"used_by", r.used_by},
+                       {"differs", r.differs}};
+    for (const std::string_view f : threshold_formats) {
+      if (r.is_nvfp4) break;
+      entry["moves_from"][std::string(f)] = threshold_text(r.rule, find_format(f, false).desc);
+    }
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+ordered_json presets_json() {
+  ordered_json list = ordered_json::array();
+  for (const mxref::preset_desc* p : mxref::presets) {
+    ordered_json entry{{"name", p->name}, {"summary", p->source}};
+    if (p->has_blocks) {
+      for (const rule_entry& r : rules()) {
+        if (!r.is_nvfp4 && r.rule == p->scale && !entry.contains("scale")) entry["scale"] = r.name;
+      }
+    }
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
 ordered_json rules_json() {
-  return {{"scale", table_json(scale_rules())},          {"rounding", table_json(roundings())},
-          {"overflow", table_json(overflows())},         {"nan", table_json(nan_policies())},
-          {"negative", table_json(negative_policies())}, {"packing", table_json(packings())},
-          {"scale-layout", table_json(scale_layouts())}};
+  return {{"scale", scale_rules_json()},         {"preset", presets_json()},
+          {"rounding", table_json(roundings())}, {"overflow", table_json(overflows())},
+          {"nan", table_json(nan_policies())},   {"negative", table_json(negative_policies())},
+          {"packing", table_json(packings())},   {"scale-layout", table_json(scale_layouts())}};
 }
 
 void print_rules() {
-  const ordered_json rules = rules_json();
-  for (const auto& [group, entries] : rules.items()) {
+  fmt::print("--scale\n");
+  for (const rule_entry& r : rules()) {
+    fmt::print("    {:<20} {}\n    {:<20} used by {}; {}\n", r.name, r.formula, "", r.used_by,
+               r.differs);
+  }
+  fmt::print(
+      "    RN: one rounding to nearest even in binary32. M: the largest element. emax: its "
+      "exponent.\n"
+      "    amax = m * 2^k, 1 <= m < 2. The scale is one above floor's from this m on:\n"
+      "    {:<20}",
+      "");
+  for (const std::string_view f : threshold_formats) fmt::print(" {:>10}", f);
+  fmt::print("\n");
+  for (const rule_entry& r : rules()) {
+    if (r.is_nvfp4) continue;
+    fmt::print("    {:<20}", r.name);
+    for (const std::string_view f : threshold_formats) {
+      fmt::print(" {:>10}", threshold_text(r.rule, find_format(f, false).desc));
+    }
+    fmt::print("\n");
+  }
+  const ordered_json all = rules_json();
+  for (const auto& [group, entries] : all.items()) {
+    if (group == "scale") continue;
     fmt::print("--{}\n", group);
     for (const ordered_json& e : entries) {
-      fmt::print("    {:<18} {}\n", e["name"].get<std::string>(), e["summary"].get<std::string>());
+      fmt::print("    {:<24} {}\n", e["name"].get<std::string>(), e["summary"].get<std::string>());
     }
   }
 }

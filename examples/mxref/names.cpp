@@ -17,7 +17,6 @@ using mxref::overflow_mode;
 using mxref::packing_mode;
 using mxref::rounding_mode;
 using mxref::scale_layout_mode;
-using mxref::scale_rule;
 
 constexpr format_entry format_table[] = {
     {"e4m3", mxref::E4M3::desc, false, "OCP FP8, no Inf, NaN 7f/ff"},
@@ -32,6 +31,9 @@ constexpr format_entry format_table[] = {
     {"f32", mxref::binary32::desc, false, "IEEE binary32"},
     {"e4m3fnuz", mxref::E4M3FNUZ::desc, false, "AMD FP8, bias 8, one zero, NaN 80"},
     {"e5m2fnuz", mxref::E5M2FNUZ::desc, false, "AMD BF8, bias 16, one zero, NaN 80"},
+    {"e4m3b11fnuz", mxref::E4M3B11FNUZ::desc, false, "FP8, bias 11, one zero, NaN 80"},
+    {"e4m3ieee", mxref::E4M3IEEE::desc, false, "FP8, IEEE-like Inf and NaN, largest 240"},
+    {"e3m4", mxref::E3M4::desc, false, "FP8, IEEE-like Inf and NaN, largest 15.5"},
     {"e8m0", mxref::E8M0::desc, true, "scale: 2^(code - 127), NaN ff"},
     {"ue4m3", mxref::UE4M3::desc, true, "scale: E4M3 without a sign, NaN 7f"},
 };
@@ -39,10 +41,14 @@ constexpr format_entry format_table[] = {
 constexpr named<rounding_mode> rounding_table[] = {
     {"nearest-even", rounding_mode::nearest_even, "to nearest, ties to even"},
     {"nearest-away", rounding_mode::nearest_away, "to nearest, ties away from zero"},
+    {"nearest-toward-zero", rounding_mode::nearest_toward_zero,
+     "to nearest, ties to the smaller magnitude (ggml, DeepGEMM)"},
     {"toward-zero", rounding_mode::toward_zero, "truncation"},
     {"up", rounding_mode::up, "toward +infinity"},
     {"down", rounding_mode::down, "toward -infinity"},
     {"to-odd", rounding_mode::to_odd, "an inexact result gets an odd last bit"},
+    {"stochastic", rounding_mode::stochastic,
+     "away with the probability of the discarded part: Philox words of --seed, --sr-bits of them"},
 };
 
 constexpr named<overflow_mode> overflow_table[] = {
@@ -55,21 +61,13 @@ constexpr named<overflow_mode> overflow_table[] = {
 constexpr named<nan_mode> nan_table[] = {
     {"poison", nan_mode::poison, "a NaN or Inf makes the block NaN: scale ff, codes 0"},
     {"finite", nan_mode::finite, "scale from the finite elements, NaN and Inf encoded alone"},
-    {"gfloat-inf", nan_mode::gfloat_inf, "Inf gives scale 254 and saturates, NaN poisons"},
+    {"gfloat-inf", nan_mode::gfloat_inf, "Inf gives the largest scale and saturates, NaN poisons"},
+    {"ignore", nan_mode::ignore, "NaN does not enter amax, Inf gives the largest scale"},
 };
 
 constexpr named<negative_mode> negative_table[] = {
     {"to-nan", negative_mode::to_nan, "a negative number in an unsigned format is NaN"},
     {"abs", negative_mode::abs, "the sign is dropped, as CUDA does"},
-};
-
-constexpr named<scale_rule> scale_table[] = {
-    {"floor", scale_rule::floor, "OCP MX 6.3: floor(log2 amax) - emax"},
-    {"ceil", scale_rule::ceil, "ceil(log2 amax) - emax (torchao CEIL)"},
-    {"even", scale_rule::even,
-     "floor of amax plus half an element ulp (torchao EVEN, AMD Quark even_round)"},
-    {"rceil", scale_rule::rceil,
-     "amax / largest element, rounded up to a power of two (torchao RCEIL, TransformerEngine)"},
 };
 
 constexpr named<packing_mode> packing_table[] = {
@@ -135,7 +133,16 @@ std::span<const named<rounding_mode>> roundings() { return rounding_table; }
 std::span<const named<overflow_mode>> overflows() { return overflow_table; }
 std::span<const named<nan_mode>> nan_policies() { return nan_table; }
 std::span<const named<negative_mode>> negative_policies() { return negative_table; }
-std::span<const named<scale_rule>> scale_rules() { return scale_table; }
+
+const mxref::preset_desc& find_preset(std::string_view text) {
+  const std::string wanted = normalized(text);
+  std::vector<std::string_view> known;
+  for (const mxref::preset_desc* p : mxref::presets) {
+    if (p->name == wanted) return *p;
+    known.push_back(p->name);
+  }
+  throw_unknown("preset", text, known);
+}
 std::span<const named<packing_mode>> packings() { return packing_table; }
 std::span<const named<scale_layout_mode>> scale_layouts() { return scale_layout_table; }
 std::span<const model_entry> models() {

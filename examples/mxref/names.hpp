@@ -37,7 +37,9 @@ std::span<const named<mxref::rounding_mode>> roundings();
 std::span<const named<mxref::overflow_mode>> overflows();
 std::span<const named<mxref::nan_mode>> nan_policies();
 std::span<const named<mxref::negative_mode>> negative_policies();
-std::span<const named<mxref::scale_rule>> scale_rules();
+
+/// A preset of the library by its name.
+const mxref::preset_desc& find_preset(std::string_view text);
 std::span<const named<mxref::packing_mode>> packings();
 std::span<const named<mxref::scale_layout_mode>> scale_layouts();
 

@@ -22,10 +22,27 @@
 
 MXREF_BEGIN_NAMESPACE
 
+/// The positions of numbers in their source, seen from the rows that blocks run along.
+struct source_order {
+  std::uint64_t first = 0;
+  std::uint64_t row_step = 0;
+  std::uint64_t step = 1;
+
+  /// From element k of a row on.
+  constexpr element_order at(index_t row, index_t k) const noexcept {
+    return {
+        first + static_cast<std::uint64_t>(row) * row_step + static_cast<std::uint64_t>(k) * step,
+        step};
+  }
+};
+
 /// Which axis of a matrix the blocks run along, and what happens to a last, short block.
 struct quantize_options {
   int axis = -1;  ///< -1 or 1: along rows; 0: down columns, the result is a K-major (C, R) operand
   bool strict = false;  ///< refuse a length that is not a multiple of the block
+  /// Where the numbers stand in a larger source of which they are a part; null: they are all of it,
+  /// in C order. Only rounding that depends on positions (rounding::philox) looks at it.
+  const source_order* order = nullptr;
 };
 
 /// Where a matrix goes: codes of a K-major operand, one per byte, and scale codes in containers of
@@ -70,23 +87,11 @@ namespace detail {
 
 constexpr index_t smaller(index_t a, index_t b) noexcept { return a < b ? a : b; }
 
-/// The positions of numbers in their source, seen from the rows that blocks run along.
-struct source_order {
-  std::uint64_t first = 0;
-  std::uint64_t row_step = 0;
-  std::uint64_t step = 1;
-
-  /// From element k of a row on.
-  constexpr element_order at(index_t row, index_t k) const noexcept {
-    return {
-        first + static_cast<std::uint64_t>(row) * row_step + static_cast<std::uint64_t>(k) * step,
-        step};
-  }
-};
-
-/// C order of a whole matrix.
+/// The positions of a matrix of numbers: C order, unless the options say otherwise.
 template <class T>
-constexpr source_order c_order(const matrix_view<T>& in, int axis) noexcept {
+constexpr source_order order_of(const matrix_view<T>& in, const quantize_options& o) noexcept {
+  if (o.order != nullptr) return *o.order;
+  const int axis = o.axis;
   const auto cols = static_cast<std::uint64_t>(in.cols);
   return axis == 0 ? source_order{0, 1, cols} : source_order{0, cols, 1};
 }
@@ -191,7 +196,7 @@ template <class T, class... Policies>
 status quantize(matrix_view<T> in, const quantized_view& out, const quantizer<Policies...>& q = {},
                 quantize_options options = {}) noexcept {
   if (const status s = detail::check_quantize(in, out, q, options); !s) return s;
-  const detail::source_order order = detail::c_order(in, options.axis);
+  const source_order order = detail::order_of(in, options);
   detail::quantize_rows(options.axis == 0 ? transposed(in) : in, out, q, order);
   return {};
 }
@@ -208,7 +213,7 @@ status fake_quantize(matrix_view<T> in, matrix_view<float> out, format_desc form
                      const quantizer<Policies...>& q = {}, quantize_options options = {}) noexcept {
   if (out.rows != in.rows || out.cols != in.cols) return {errc::shape_mismatch};
   if (const status s = detail::check_quantize(in, format, block, q, options); !s) return s;
-  const detail::source_order order = detail::c_order(in, options.axis);
+  const source_order order = detail::order_of(in, options);
   const bool down = options.axis == 0;
   detail::fake_quantize_rows(down ? transposed(in) : in, down ? transposed(out) : out, format,
                              block, q, order);

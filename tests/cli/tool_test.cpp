@@ -164,7 +164,7 @@ TEST_F(Tool, RefusesUnknownNamesWithASuggestion) {
   expect_refused("quantize --format e4m3 --scale flor" + blocks, {"scale rule", "'floor'"});
   expect_refused("quantize --format e4m3 --nan posion" + blocks, {"NaN policy", "'poison'"});
   expect_refused("quantize --format e4m3 --packing dens" + blocks, {"packing", "'dense'"});
-  expect_refused("quantize --format e4m3 --scale-format e4m3" + blocks, {"scale format", "e8m0"});
+  expect_refused("quantize --format e4m3 --scale-format e5m3" + blocks, {"scale format", "e8m0"});
   expect_refused("quantize --format bf16" + blocks, {"--format bf16", "at most 8 bits"});
   expect_refused("quantise --format e4m3" + blocks, {""});
   expect_refused("quantize --format e4m3 --block 0" + blocks, {"--block 0"});

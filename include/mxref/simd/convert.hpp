@@ -174,7 +174,7 @@ inline constexpr bool has_kernel<quantizer<S, R, O, P>> = true;
 /// The run-time names of a quantizer's policies, for numbers in the C order of a matrix.
 template <class... Policies>
 constexpr convert_policy policy_of(const quantizer<Policies...>& q,
-                                   const mxref::detail::source_order& order) noexcept {
+                                   const mxref::source_order& order) noexcept {
   convert_policy p{q.rounding.mode, q.overflow.mode, negative_mode::to_nan, q.on_nan.mode,
                    q.scale.rule};
   if constexpr (requires { q.rounding.seed; }) {
@@ -198,7 +198,7 @@ status quantize_with(const kernel_table& kernels, matrix_view<T> in, const quant
     if (!checked) return checked;
     if (out.block_rows != 1) return quantize(in, out, q, options);
     // As blocks along rows, and then, where columns are contiguous, as blocks down them.
-    const convert_policy policy = policy_of(q, mxref::detail::c_order(in, options.axis));
+    const convert_policy policy = policy_of(q, mxref::detail::order_of(in, options));
     if (options.axis != 0 && in.row_stride == 1 && in.col_stride != 1) {
       in = transposed(in);
       options.axis = 0;
@@ -222,7 +222,7 @@ status fake_quantize_with(const kernel_table& kernels, matrix_view<T> in, matrix
     const status checked = mxref::detail::check_quantize(in, format, block, q, options);
     if (!checked) return checked;
     if (out.rows != in.rows || out.cols != in.cols) return {errc::shape_mismatch};
-    const convert_policy policy = policy_of(q, mxref::detail::c_order(in, options.axis));
+    const convert_policy policy = policy_of(q, mxref::detail::order_of(in, options));
     if (in.col_stride != 1 && in.row_stride == 1 && out.row_stride == 1) {
       in = transposed(in);
       out = transposed(out);

@@ -76,7 +76,7 @@ inline quantizer<scale::dynamic, rounding::dynamic, overflow::dynamic, nan::dyna
   return {{p.scale}, {p.rounding, p.seed, p.random_bits}, {p.overflow}, {p.on_nan}};
 }
 
-inline detail::source_order order_of(const simd::convert_policy& p) noexcept {
+inline source_order order_of(const simd::convert_policy& p) noexcept {
   return {p.first, p.row_step, p.step};
 }
 

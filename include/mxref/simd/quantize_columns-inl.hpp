@@ -58,7 +58,7 @@ HWY_INLINE void for_column_blocks(const float* in, index_t in_stride, index_t de
 /// Part of a strip for the scalar core: its columns as rows, and the positions of their numbers.
 struct core_part {
   matrix_view<const float> in;
-  detail::source_order order;
+  source_order order;
 
   core_part(const float* from, index_t stride, index_t first, index_t last, index_t col,
             index_t end, const simd::convert_policy& p) noexcept

@@ -58,7 +58,7 @@ struct scalar_target {
     return quantizer<scale::dynamic, rounding::dynamic, overflow::dynamic, nan::dynamic>{
         {p.scale}, {p.rounding, p.seed, p.random_bits}, {p.overflow}, {p.on_nan}};
   }
-  static mxref::detail::source_order order_of(const convert_policy& p) noexcept {
+  static mxref::source_order order_of(const convert_policy& p) noexcept {
     return {p.first, p.row_step, p.step};
   }
 
