@@ -2,6 +2,7 @@
 // The vector headers after the macros of others. Highway bears min and max alone, so the rest comes
 // after it; the standard library comes first of all.
 #include <atomic>
+#include <chrono>
 #include <bit>
 #include <cmath>
 #include <concepts>

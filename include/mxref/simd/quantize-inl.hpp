@@ -135,8 +135,7 @@ class scale_finder {
 
  private:
   /// A rule without lanes of its own. Where amax is far above the format's range, as some rules
-  /// leave it, or elements are not simply rounded, the block is one for the scalar core, as if its
-  /// scale were NaN.
+  /// leave it, the block is one for the scalar core, as if its scale were NaN.
   u32_vec find_by_core(u32_vec amax) const {
     const u32_tag du;
     HWY_ALIGN std::uint32_t lanes[HWY_MAX_BYTES / sizeof(std::uint32_t)];
@@ -144,7 +143,7 @@ class scale_finder {
     for (std::size_t i = 0; i < hn::Lanes(du); ++i) {
       const number x = to_number(binary32_desc, lanes[i]);
       lanes[i] = nan_scale;
-      if (!x.is_finite() || rule_ == scale_rule::ggml) continue;
+      if (!x.is_finite()) continue;
       const int code = scale::dynamic{rule_}(x, format_).code;
       const bool fits = x.sig == 0 || detail::floor_log2(x) - (code - 127) < emax_ + 4;
       if (fits) lanes[i] = static_cast<std::uint32_t>(code);
@@ -295,11 +294,17 @@ HWY_INLINE void quantize_row(const encoder<Mode>& to_codes, const float* in, ind
   }
 }
 
+/// Whether a rule's elements are rounded from x * 2^-s.
+inline bool is_simply_rounded(const simd::convert_policy& p) noexcept {
+  return p.scale != scale_rule::ggml;
+}
+
 /// Calls f with the fast rounder of a format and policy, if there is one. `consecutive`: the
 /// numbers of a vector have consecutive positions, as random words have.
 template <class F>
 HWY_INLINE bool with_rounder(format_desc f, int block, const simd::convert_policy& p,
                              bool consecutive, const F& call) {
+  if (!is_simply_rounded(p)) return false;
   if (nearest_rounder::takes(f, p)) {
     call(nearest_rounder(f, p));
     return true;
@@ -323,7 +328,7 @@ inline void quantize_kernel(const float* in, index_t in_stride, index_t rows, in
     }
   });
   if (done) return;
-  if (p.rounding == rounding_mode::stochastic) {
+  if (p.rounding == rounding_mode::stochastic || !is_simply_rounded(p)) {
     return detail::quantize_rows(view(in, rows, count, in_stride),
                                  {f, block, codes, code_stride, scales, scale_stride},
                                  core_quantizer(p), order_of(p));
