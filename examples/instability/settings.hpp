@@ -41,6 +41,7 @@ struct study_settings {
   std::uint64_t seed = 1337;
   std::int64_t steps = 1200;
   std::int64_t checkpoint_every = 500;
+  std::vector<std::int64_t> keep_at;  ///< steps whose checkpoints stay, to intervene from
   model_shape model;
   index_t teacher_width = 0;  ///< 0: the width of the model
   init_kind init = init_kind::torch;
@@ -75,6 +76,7 @@ void describe(V& v, precision& p) {
                                                  "activation, for the weight gradient",
                                                  "output gradient, for the weight gradient",
                                                  "output gradient, for the input gradient"};
+  v.all_roles("roles", p.roles, "all six roles at once; single ones may follow");
   for (int i = 0; i < role_count; ++i) v.object(role_names[i], p.roles[i], what[i]);
   v.choice("vector", p.vector, vector_names, "rounding to bfloat16 after every vector operation");
   v.choice("layer_norm", p.norm, norm_names, "what is rounded in LayerNorm");
@@ -141,6 +143,7 @@ void describe(V& v, study_settings& s) {
   v.number("seed", s.seed, {0, 9007199254740992.0}, "of all random numbers");
   v.number("steps", s.steps, {1, 1e9}, "");
   v.number("checkpoint_every", s.checkpoint_every, {1, 1e9}, "steps between checkpoints");
+  v.steps("keep_at", s.keep_at, "steps whose checkpoints are kept, to intervene from");
   v.object("model", s.model, "the student");
   v.number("teacher_width", s.teacher_width, {0, 8192},
            "hidden width of the teacher, a multiple of 16; 0: the student's width", 16);

@@ -66,8 +66,7 @@ TEST_P(Microxcaling, GradientsAreEqual) {
   const std::string name = c.name;
 
   const pass forward{e, p, s.seed, 0, false, nullptr};
-  const float* const out =
-      t.network().forward(forward, t.state().parameters.data(), b.x.data());
+  const float* const out = t.network().forward(forward, t.state().parameters.data(), b.x.data());
   expect_same_bits({out, out + b.x.size()}, load(name + "/output"), "output");
 
   std::vector<float> gradient;
