@@ -14,14 +14,16 @@ namespace {
 /// A scale from values to pixels, with ticks at round numbers.
 class scale {
  public:
-  scale(double low, double high, bool logarithmic, double from, double to)
+  /// whole_steps: from tick to tick; else as far as the values go.
+  scale(double low, double high, bool logarithmic, bool whole_steps, double from, double to)
       : logarithmic_(logarithmic), from_(from), to_(to) {
     if (logarithmic) {
-      low_ = std::floor(std::log10(low));
-      high_ = std::ceil(std::log10(high));
-      if (low_ == high_) ++high_;
-      const double every = std::ceil((high_ - low_) / 5);
-      for (double t = low_; t <= high_ + 1e-9; t += every) ticks_.push_back(std::pow(10, t));
+      low_ = std::log10(low);
+      high_ = std::log10(high);
+      const double margin = 0.05 * std::max(0.2, high_ - low_);
+      low_ -= margin;
+      high_ += margin;
+      add_decades(high_ - low_ < 1.5);
       return;
     }
     if (high - low < 1e-12 * std::max(1.0, std::fabs(high))) {
@@ -33,9 +35,13 @@ class scale {
     const double power = std::pow(10, std::floor(std::log10(rough)));
     const double digit = rough / power;
     step_ = power * (digit <= 1 ? 1 : digit <= 2 ? 2 : digit <= 5 ? 5 : 10);
-    low_ = std::floor(low / step_ + 1e-9) * step_;
-    high_ = std::ceil(high / step_ - 1e-9) * step_;
-    for (double t = low_; t <= high_ + step_ / 2; t += step_) ticks_.push_back(t);
+    const double first = std::floor(low / step_ + 1e-9) * step_;
+    const double last = std::ceil(high / step_ - 1e-9) * step_;
+    low_ = whole_steps ? first : low;
+    high_ = whole_steps ? last : high;
+    for (double t = first; t <= last + step_ / 2; t += step_) {
+      if (t >= low_ - 1e-9 * step_ && t <= high_ + 1e-9 * step_) ticks_.push_back(t);
+    }
   }
 
   double at(double x) const {
@@ -47,12 +53,25 @@ class scale {
   std::string label(double t, bool share) const {
     if (share) return fmt::format("{:.3g}%", 100 * t);
     if (std::fabs(t) < 1e-12) return "0";
-    if (logarithmic_ && (t < 1e-3 || t >= 1e4)) return fmt::format("1e{:.0f}", std::log10(t));
+    if (logarithmic_ && (t < 1e-3 || t >= 1e4)) return fmt::format("{:.0e}", t);
     if (std::fabs(t) >= 1e5 || std::fabs(t) < 1e-3) return fmt::format("{:.2g}", t);
     return fmt::format("{:.4g}", t);
   }
 
  private:
+  /// Powers of ten, of short ranges also 2 and 5 of each.
+  void add_decades(bool dense) {
+    const double every = std::max(1.0, std::ceil((high_ - low_) / 5));
+    for (double t = std::floor(low_); t <= high_; t += every) {
+      for (const double digit : {1.0, 2.0, 5.0}) {
+        const double at = t + std::log10(digit);
+        if ((digit == 1 || dense) && at >= low_ && at <= high_) {
+          ticks_.push_back(std::pow(10, at));
+        }
+      }
+    }
+  }
+
   bool logarithmic_;
   double from_, to_;
   double low_ = 0, high_ = 1, step_ = 1;
@@ -136,8 +155,8 @@ std::string draw(const chart& c) {
   constexpr double left = 52;
   constexpr double bottom = 26;
   const double right = c.width - 12.0;
-  const scale x(xs.low, xs.high, false, left, right);
-  const scale y(ys.low, ys.high, c.logarithmic, c.height - bottom, 10);
+  const scale x(xs.low, xs.high, false, false, left, right);
+  const scale y(ys.low, ys.high, c.logarithmic, true, c.height - bottom, 10);
 
   std::string svg = fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">",
                                 c.width, c.height, escaped(c.title));

@@ -79,6 +79,7 @@ float gelu(float x) {
   return (r * law(r)).rounded();
 }
 float gelu_slope(float x) {
+  if (x < -1000) return -0.0F;  // negative, and too small for MPFR's exponents further out
   const real r(x);
   return (law(r) + r * density(r)).rounded();
 }
@@ -87,6 +88,7 @@ float silu(float x) {
   return (r * logistic(r)).rounded();
 }
 float silu_slope(float x) {
+  if (x < -1000) return -0.0F;
   const real r(x);
   const real s = logistic(r);
   return (s + r * s * (real(1) - s)).rounded();
