@@ -25,7 +25,25 @@ using u64_tag = hn::ScalableTag<std::uint64_t>;
 using f64_vec = hn::Vec<f64_tag>;
 using u64_vec = hn::Vec<u64_tag>;
 
+using half_tag = hn::Rebind<float, f64_tag>;  ///< as many binary32 lanes as there are binary64 ones
+using half_vec = hn::Vec<half_tag>;
+
 HWY_INLINE f64_vec constant(double x) { return hn::Set(f64_tag(), x); }
+
+HWY_INLINE f64_vec widened(half_vec x) { return hn::PromoteTo(f64_tag(), x); }
+
+/// To binary32, nearest even, overflow to Inf.
+HWY_INLINE half_vec narrowed(f64_vec x) {
+#if MXREF_TILE_KERNELS
+  return hn::DemoteTo(half_tag(), x);
+#else  // Highway without vectors gives the largest finite number for Inf
+  HWY_ALIGN double wide[HWY_MAX_BYTES / sizeof(double)];
+  HWY_ALIGN float narrow[HWY_MAX_BYTES / sizeof(double)];
+  hn::Store(x, f64_tag(), wide);
+  for (std::size_t i = 0; i < hn::Lanes(f64_tag()); ++i) narrow[i] = static_cast<float>(wide[i]);
+  return hn::Load(half_tag(), narrow);
+#endif
+}
 
 /// terms[I] + x (terms[I + 1] + x (...)).
 template <std::size_t I = 0, std::size_t N>

@@ -27,8 +27,8 @@ HWY_INLINE void for_exact(const float* in, index_t count, float* out, float* slo
     const auto number = hn::Eq(x, x);
     f64_vec derivative = x;
     const f64_vec value = f(hn::IfThenElseZero(number, x), derivative);
-    hn::StoreU(hn::DemoteTo(dh, hn::IfThenElse(number, value, x)), dh, out + i);
-    hn::StoreU(hn::DemoteTo(dh, hn::IfThenElse(number, derivative, x)), dh, slope + i);
+    hn::StoreU(narrowed(hn::IfThenElse(number, value, x)), dh, out + i);
+    hn::StoreU(narrowed(hn::IfThenElse(number, derivative, x)), dh, slope + i);
   }
 }
 
@@ -60,7 +60,7 @@ HWY_INLINE half_vec exp_of_half(half_vec x) {
   const f64_vec wide = widened(x);
   const auto number = hn::Eq(wide, wide);
   const f64_vec e = exp_of(clamp(hn::IfThenElseZero(number, wide), elementary::exp_limit));
-  return hn::DemoteTo(half_tag(), hn::IfThenElse(number, e, wide));
+  return narrowed(hn::IfThenElse(number, e, wide));
 }
 
 /// 1 / (1 + e^-z), every operation rounded.

@@ -48,7 +48,7 @@ class clamp_observer : public tensor_observer {
   const clamp_counts& of(tensor_kind kind) const { return counts_[static_cast<std::size_t>(kind)]; }
 
  private:
-  const engine& engine_;
+  engine engine_;
   int gain_block_;
   std::array<clamp_counts, tensor_kind_count> counts_{};
 };

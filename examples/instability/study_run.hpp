@@ -71,7 +71,7 @@ class study_run {
   void save_state(const std::string& file) const;
   std::string path(const std::string& name) const { return folder_ + "/" + name; }
 
-  const engine& engine_;
+  engine engine_;
   study_settings settings_;
   std::string folder_;
   data_source source_;

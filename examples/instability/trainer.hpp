@@ -33,7 +33,7 @@ class data_source {
  private:
   void make_inputs(stream s, std::uint64_t index, batch& out) const;
 
-  const engine& engine_;
+  engine engine_;
   study_settings settings_;
   teacher teacher_;
 };
@@ -62,7 +62,7 @@ class trainer {
  private:
   double error(const pass& p, const batch& b, float scale, float* gradient);
 
-  const engine& engine_;
+  engine engine_;
   study_settings settings_;
   student student_;
   training_state state_;

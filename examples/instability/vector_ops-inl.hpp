@@ -24,9 +24,7 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using f32_tag = hn::ScalableTag<float>;
-using half_tag = hn::Rebind<float, f64_tag>;  ///< as many binary32 lanes as there are binary64 ones
 using f32_vec = hn::Vec<f32_tag>;
-using half_vec = hn::Vec<half_tag>;
 
 /// Nothing, ties away, ties to even: for whole vectors, halves, and single numbers.
 struct no_rounding {
@@ -68,8 +66,6 @@ HWY_INLINE void with_rounding(vector_rounding r, const F& f) {
       return f(to_bfloat16<true>());
   }
 }
-
-HWY_INLINE f64_vec widened(half_vec x) { return hn::PromoteTo(f64_tag(), x); }
 
 /// Sums of N kinds of terms in 16 chains each.
 template <int N>
@@ -255,8 +251,8 @@ inline void normals_kernel(std::uint64_t seed, std::uint64_t first, index_t coun
       f64_vec cosine = u;
       f64_vec sine = u;
       circle(hn::ShiftRight<32>(both), cosine, sine);
-      hn::StoreInterleaved2(hn::DemoteTo(dh, hn::Mul(radius, cosine)),
-                            hn::DemoteTo(dh, hn::Mul(radius, sine)), dh, numbers + i);
+      hn::StoreInterleaved2(narrowed(hn::Mul(radius, cosine)), narrowed(hn::Mul(radius, sine)), dh,
+                            numbers + i);
     }
     for (index_t i = 0; i < n; ++i) {
       const float scaled = deviation * numbers[i];
