@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Per target: activation functions with their derivatives.
-// Checked: tests/instability/elementary_test.cpp, tests/instability/vector_kernels_test.cpp
+// Checked: tests/instability/elementary_test.cpp, tests/instability/student_test.cpp,
+// tests/instability/trainer_test.cpp
 
 #if defined(MXREF_INSTABILITY_FUNCTIONS_INL_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MXREF_INSTABILITY_FUNCTIONS_INL_

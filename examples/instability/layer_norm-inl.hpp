@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Per target: LayerNorm, one operation after the other; see layer_norm.hpp.
-// Checked against plain loops, over all targets: tests/instability/vector_kernels_test.cpp
+// Checked against plain loops, over all targets: tests/instability/student_test.cpp,
+// tests/instability/trainer_test.cpp
 
 #if defined(MXREF_INSTABILITY_LAYER_NORM_INL_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MXREF_INSTABILITY_LAYER_NORM_INL_

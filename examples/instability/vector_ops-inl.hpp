@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Per target: rounding to bfloat16, sums in 16 chains, and the elementwise operations of training.
-// Checked against plain loops, over all targets: tests/instability/vector_kernels_test.cpp
+// Checked against plain loops, over all targets: tests/instability/student_test.cpp,
+// tests/instability/trainer_test.cpp
 
 #if defined(MXREF_INSTABILITY_VECTOR_OPS_INL_) == defined(HWY_TARGET_TOGGLE)
 #ifdef MXREF_INSTABILITY_VECTOR_OPS_INL_
