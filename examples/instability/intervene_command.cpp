@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "files.hpp"
 #include "progress.hpp"
@@ -69,6 +70,8 @@ int intervene(const intervene_options& o) {
         state, kept.empty() ? "none" : fmt::format("{}", fmt::join(kept, " ")), o.at));
   }
   base.keep_at.clear();
+  base = settings_at(base, o.at);  // the run's own later changes do not happen here
+  base.changes.clear();
   const std::int64_t last = o.at + o.steps;
   if (last > base.steps) base.steps = last;
   const std::string out = o.out.empty() ? fmt::format("{}/from-{}", o.run, o.at) : o.out;
@@ -76,13 +79,16 @@ int intervene(const intervene_options& o) {
   catch_interrupts();
   const engine e(o.threads);
   json table = json::array();
-  mxtool::progress bar("intervene", static_cast<double>(o.steps) * static_cast<double>(list.size()),
-                       "steps");
+  // Its line goes away before anything is printed.
+  std::optional<mxtool::progress> bar(
+      std::in_place, "intervene", static_cast<double>(o.steps) * static_cast<double>(list.size()),
+      "steps");
   for (const variant& v : list) {
     study_run study(e, v.settings, false, out + "/" + v.name);
     if (!study.resume()) study.take(state);
-    bar.add(static_cast<double>(study.step() - o.at));
-    if (!study.run(last, [&](double steps) { bar.add(steps); })) {
+    bar->add(static_cast<double>(study.step() - o.at));
+    if (!study.run(last, [&](double steps) { bar->add(steps); })) {
+      bar.reset();
       fmt::print("interrupted in {}; the same command goes on\n", v.name);
       return interrupted_exit;
     }
@@ -97,6 +103,7 @@ int intervene(const intervene_options& o) {
     row["spikes"] = mx["spikes"];
     table.push_back(row);
   }
+  bar.reset();
   write_file(
       out + "/interventions.json",
       json{{"run", base.name}, {"at", o.at}, {"steps", o.steps}, {"variants", table}}.dump(2) +

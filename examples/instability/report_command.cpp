@@ -77,17 +77,22 @@ std::string setting_line(const study_settings& s) {
                      name_of(scale_names, w.scale), s.seed);
 }
 
+/// Numbers that are not finite are null in JSON.
+std::string number_text(const json& x) {
+  return x.is_number() ? fmt::format("{:.4g}", x.get<double>()) : std::string("not finite");
+}
+
 std::string outcome_table(const json& summary) {
   std::string rows;
   for (const char* const arm : {"fp32", "mx"}) {
     if (!summary.contains(arm)) continue;
     const json& a = summary[arm];
     rows += fmt::format(
-        "<tr><td>{}</td><td class=\"n\">{:.4g}</td><td class=\"n\">{:.4g}</td><td "
+        "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
         "class=\"n\">{}</td>"
         "<td>{}</td><td><code>{}</code></td></tr>",
-        arm == std::string("mx") ? "MX" : "FP32", a.value("loss", 0.0),
-        a.value("smallest_loss", 0.0), a["spikes"].dump(),
+        arm == std::string("mx") ? "MX" : "FP32", number_text(a["loss"]),
+        number_text(a["smallest_loss"]), a["spikes"].dump(),
         a["failed_at"].is_null() ? "never" : "step " + a["failed_at"].dump(),
         a.value("digest", ""));
   }
@@ -180,11 +185,11 @@ std::string interventions_section(const std::string& folder) {
     const auto r = t.series("r");
     if (name == "control") control = t.series("mx_loss");
     rows += fmt::format(
-        "<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{:.4g}</td>"
+        "<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>"
         "<td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
         escaped(name), escaped(v.at("what").get<std::string>()),
         v.at("failed").get<bool>() ? "failed" : "survived", v.at("survived").dump(),
-        v.at("loss").is_number() ? v.at("loss").get<double>() : 0.0, v.at("spikes").dump(),
+        number_text(v.at("loss")), v.at("spikes").dump(),
         r.empty() ? "" : fmt::format("{:.3g}", r.back().second));
     chart c{name, v.at("what").get<std::string>(), {}, true};
     c.width = 360;
@@ -211,13 +216,10 @@ std::string sweep_section(const std::string& folder) {
       const json& at = run.at(a).at("failed_at");
       return at.is_null() ? std::string("no") : "step " + at.dump();
     };
-    const auto number = [](const json& x) {
-      return x.is_number() ? fmt::format("{:.4g}", x.get<double>()) : std::string("nan");
-    };
     rows += fmt::format(
         "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td><td>{}</td>"
         "<td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
-        escaped(name), number(run.at("fp32").at("loss")), number(run.at("mx").at("loss")),
+        escaped(name), number_text(run.at("fp32").at("loss")), number_text(run.at("mx").at("loss")),
         failed("fp32"), failed("mx"), run.at("mx").at("spikes").dump(),
         r.empty() ? "" : fmt::format("{:.3g}", r.back().second));
     chart c{name, "", {line(t, "FP32", "fp32_loss", 0), line(t, "MX", "mx_loss", 1)}, true};

@@ -2,6 +2,7 @@
 // Saving and taking up a study.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <sstream>
@@ -116,6 +117,7 @@ bool study_run::resume() {
     const auto losses = values_of<double>(prefix + "losses", 2);
     w.smallest = losses[0];
     runs_[a]->loss = losses[1];
+    not_finite_ = not_finite_ || !std::isfinite(losses[1]);
     const auto watch = values_of<std::int64_t>(prefix + "watch", 3);
     w.above_for = watch[0];
     w.spikes = watch[1];

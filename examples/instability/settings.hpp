@@ -36,6 +36,12 @@ struct measure_settings {
   std::int64_t validate_every = 100;
 };
 
+/// Settings that change when a step begins; `set` is JSON.
+struct setting_change {
+  std::int64_t step = 1;
+  std::string set = "{}";
+};
+
 struct study_settings {
   std::string name = "study";
   std::uint64_t seed = 1337;
@@ -50,6 +56,7 @@ struct study_settings {
   instability::precision precision;
   quirk_settings quirks;
   measure_settings measure;
+  std::vector<setting_change> changes;  ///< in the order of their steps
 };
 
 /// Limits of a number, both allowed.
@@ -153,6 +160,7 @@ void describe(V& v, study_settings& s) {
   v.object("precision", s.precision, "of the MX run");
   v.object("quirks", s.quirks, "what the authors' code does besides");
   v.object("measure", s.measure, "what is logged, how often");
+  v.changes("changes", s.changes, "settings of precision and optimizer from a step on");
 }
 
 /// The precision that a run of the MX kind has, quirks included.

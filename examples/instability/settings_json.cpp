@@ -104,6 +104,25 @@ class reader {
     value = j->get<std::vector<std::int64_t>>();
   }
 
+  void changes(std::string_view name, std::vector<setting_change>& value, std::string_view) {
+    const json* const j = find(name);
+    if (j == nullptr) return;
+    if (!j->is_array()) fail(where(name), "must be an array, not {}", type_of(*j));
+    value.clear();
+    for (std::size_t i = 0; i < j->size(); ++i) {
+      const std::string path = fmt::format("{}.{}[{}]", path_, name, i);
+      reader inner((*j)[i], file_, path);
+      setting_change change;
+      inner.number("step", change.step, {1, 1e9}, "");
+      const json* const set = inner.find("set");
+      if (set != nullptr) change.set = set->dump();
+      inner.finish();
+      study_settings scratch;  // only to name what is wrong with it here
+      apply(parse_json(change.set, path), fmt::format("{}: {}.set", file_, path), scratch);
+      value.push_back(std::move(change));
+    }
+  }
+
   template <class Part>
   void object(std::string_view name, Part& part, std::string_view) {
     const json* const j = find(name);
@@ -179,6 +198,13 @@ class writer {
   void steps(std::string_view name, std::vector<std::int64_t>& value, std::string_view) {
     put(name, value);
   }
+  void changes(std::string_view name, std::vector<setting_change>& value, std::string_view) {
+    json list = json::array();
+    for (const setting_change& c : value) {
+      list.push_back({{"step", c.step}, {"set", json::parse(c.set)}});
+    }
+    put(name, list);
+  }
   void all_roles(std::string_view, role_precision (&)[role_count], std::string_view) {}
   template <class Part>
   void object(std::string_view name, Part& part, std::string_view) {
@@ -221,6 +247,13 @@ class schema_writer {
   }
   void steps(std::string_view name, std::vector<std::int64_t>&, std::string_view help) {
     put(name, {{"type", "array"}, {"items", {{"type", "integer"}, {"minimum", 1}}}}, help);
+  }
+  void changes(std::string_view name, std::vector<setting_change>&, std::string_view help) {
+    const json step = {{"type", "integer"}, {"minimum", 1}};
+    const json item = {{"type", "object"},
+                       {"additionalProperties", false},
+                       {"properties", {{"step", step}, {"set", {{"type", "object"}}}}}};
+    put(name, {{"type", "array"}, {"items", item}}, help);
   }
   void all_roles(std::string_view name, role_precision (&roles)[role_count],
                  std::string_view help) {
@@ -304,6 +337,18 @@ void check(const study_settings& s, const std::string& name) {
   };
   whole("gradients_every", s.measure.gradients_every);
   whole("validate_every", s.measure.validate_every);
+  for (std::size_t i = 0; i < s.changes.size(); ++i) {
+    if (i > 0 && s.changes[i].step < s.changes[i - 1].step) {
+      fail(name, "$.changes[{}].step: must not be before that of the change above", i);
+    }
+  }
+  json before = to_json(s);
+  json after = to_json(settings_at(s, std::numeric_limits<std::int64_t>::max()));
+  for (const char* const key : {"precision", "optimizer"}) {
+    before.erase(key);
+    after.erase(key);
+  }
+  if (before != after) fail(name, "$.changes: may set $.precision and $.optimizer alone");
   const double parameters = 8.0 * static_cast<double>(s.model.width) *
                             static_cast<double>(s.model.width) *
                             static_cast<double>(s.model.layers);
@@ -314,6 +359,16 @@ void check(const study_settings& s, const std::string& name) {
     fail(name, "$.model and $.data.batch: {:.0f} million numbers are too many; 4000 are allowed",
          (parameters + activations) * 1e-6);
   }
+}
+
+study_settings settings_at(const study_settings& s, std::int64_t step) {
+  study_settings now = s;
+  for (const setting_change& c : s.changes) {
+    if (c.step > step) continue;
+    apply(parse_json(c.set, "changes"), fmt::format("changes at step {}", c.step), now);
+  }
+  now.changes = s.changes;
+  return now;
 }
 
 json to_json(const study_settings& s) {

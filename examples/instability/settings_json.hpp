@@ -37,6 +37,9 @@ json nested(std::string_view path, json value);
 /// What must hold between settings; throws settings_error.
 void check(const study_settings& s, const std::string& name);
 
+/// The settings of a step: with all changes up to it.
+study_settings settings_at(const study_settings& s, std::int64_t step);
+
 json to_json(const study_settings& s);
 json schema();
 

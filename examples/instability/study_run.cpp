@@ -120,15 +120,26 @@ void study_run::compare_gradients(log_row& row, bool measured) {
   put("cross_cosine", e.cosine);
 }
 
+void study_run::apply_changes() {
+  if (settings_.changes.empty()) return;
+  const study_settings now = settings_at(settings_, step_);
+  for (const arm a : arms) {
+    if (at(a) != nullptr) at(a)->train.change(now);
+  }
+  at(arm::mx)->precision = effective_precision(now);
+}
+
 /// Measures where it is time to, and steps unless all steps are done.
 void study_run::take_step() {
+  apply_changes();
   const bool last = step_ == settings_.steps;
   const bool measured = last || step_ % settings_.measure.every == 0;
   const bool compared = last || step_ % settings_.measure.gradients_every == 0;
   log_row row;
   row.put("step", static_cast<double>(step_));
-  row.put("learning_rate", learning_rate(settings_.optimizer, static_cast<std::uint64_t>(step_),
-                                         static_cast<std::uint64_t>(settings_.steps)));
+  row.put("learning_rate",
+          learning_rate(at(arm::mx)->train.settings().optimizer, static_cast<std::uint64_t>(step_),
+                        static_cast<std::uint64_t>(settings_.steps)));
   const int gain_block = settings_.quirks.norm_blocks_of_16 ? 16 : 32;
   for (const arm a : arms) {
     if (at(a) == nullptr) continue;
@@ -157,7 +168,7 @@ void study_run::take_step() {
 
 bool study_run::run(std::int64_t last, const std::function<void(double)>& progress) {
   const std::int64_t stop = std::min(last, settings_.steps);
-  if (step_ >= stop) return true;
+  if (step_ >= stop || not_finite_) return true;
   make_folder(folder_);
   while (step_ < stop && !not_finite_ && !interrupted()) {
     if (std::ranges::count(settings_.keep_at, step_) != 0) {

@@ -64,6 +64,8 @@ class study_run {
 
   one_run* at(arm a) noexcept { return runs_[static_cast<int>(a)].get(); }
   const batch& data_of(arm a);
+  /// The settings of the present step, for all that changes.
+  void apply_changes();
   void take_step();
   void measure(log_row& row, arm a, const clamp_observer& clamps);
   void compare_gradients(log_row& row, bool measured);

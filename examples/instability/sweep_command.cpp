@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "files.hpp"
@@ -100,7 +101,7 @@ int sweep(const sweep_options& o) {
   catch_interrupts();
   double total = 0;
   for (const point& p : points) total += static_cast<double>(p.settings.steps);
-  mxtool::progress bar("sweep", total, "steps");
+  std::optional<mxtool::progress> bar(std::in_place, "sweep", total, "steps");
   std::mutex mutex;
   std::atomic<std::size_t> next = 0;
   std::vector<json> summaries(points.size());
@@ -113,7 +114,7 @@ int sweep(const sweep_options& o) {
         study.resume();
         const auto advance = [&](double steps) {
           const std::lock_guard lock(mutex);
-          bar.add(steps);
+          bar->add(steps);
         };
         advance(static_cast<double>(study.step()));
         if (study.run(points[i].settings.steps, advance)) summaries[i] = study.summary();
@@ -131,6 +132,7 @@ int sweep(const sweep_options& o) {
       workers.emplace_back(work);
     }
   }
+  bar.reset();
   if (error) std::rethrow_exception(error);
   json table = json::array();
   for (const json& s : summaries) {

@@ -55,6 +55,13 @@ TEST(Settings, EveryFaultIsNamedWithItsPlace) {
       {R"({"measure": {"every": 7}})",
        "f.json: $.measure.gradients_every: must be a multiple of $.measure.every (7), not 50"},
       {R"({"model": {"width": 8192, "layers": 256}})", "million numbers are too many"},
+      {R"({"changes": [{"step": 3, "set": {"precision": {"w": "e9"}}}]})",
+       "f.json: $.changes[0].set: $.precision.w.format: must be one of"},
+      {R"({"changes": [{"step": 3, "set": {"data": {"batch": 9}}}]})",
+       "f.json: $.changes: may set $.precision and $.optimizer alone"},
+      {R"({"changes": [{"step": 3}, {"step": 2}]})",
+       "f.json: $.changes[1].step: must not be before that of the change above"},
+      {R"({"changes": [{"at": 3}]})", "f.json: $.changes[0]: unknown key 'at'"},
       {"{\"steps\": ", "f.json: parse error at line 1"},
   };
   for (const auto& [text, message] : cases) {

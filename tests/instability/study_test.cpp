@@ -124,6 +124,49 @@ TEST_F(Study, TheControlInterventionIsTheRunItself) {
   EXPECT_NE(full.digest(arm::mx), run.digest(arm::mx));
 }
 
+TEST_F(Study, ChangesApplyFromTheirStepOn) {
+  // A run that changes at step 10 is a run until there, continued as an intervention.
+  study_settings s = tiny();
+  s.keep_at = {10};
+  const json patch = parse_json(R"({"precision": {"a": "e5m2", "layer_norm": "mx-affine"},
+                                    "optimizer": {"learning_rate": 1e-3}})",
+                                "patch");
+  const engine e(2);
+  study_run before(e, s, true, path("before"));
+  ASSERT_TRUE(before.run(11, no_progress));
+  study_settings later = s;
+  apply(patch, "patch", later);
+  study_run continued(e, later, false, path("continued"));
+  continued.take(path("before/kept-10.npz"));
+  ASSERT_TRUE(continued.run(s.steps, no_progress));
+  s.changes = {{10, patch.dump()}};
+  {
+    study_run first(e, s, true, path("run"));
+    ASSERT_TRUE(first.run(15, no_progress));
+  }
+  study_run run(e, s, true, path("run"));
+  ASSERT_TRUE(run.resume());
+  ASSERT_TRUE(run.run(s.steps, no_progress));
+  EXPECT_EQ(run.digest(arm::mx), continued.digest(arm::mx));
+}
+
+TEST_F(Study, ALossThatIsNotFiniteEndsTheRunForGood) {
+  study_settings s = tiny();
+  s.optimizer.kind = optimizer_kind::sgd;
+  s.optimizer.learning_rate = 1e5;
+  const engine e(1);
+  study_run run(e, s, true, path("run"));
+  ASSERT_TRUE(run.run(s.steps, no_progress));
+  EXPECT_EQ(run.summary()["status"], "not finite");
+  EXPECT_LT(run.step(), s.steps);
+  const std::string log = read_file(path("run/steps.csv"));
+  study_run again(e, s, true, path("run"));
+  ASSERT_TRUE(again.resume());
+  ASSERT_TRUE(again.run(s.steps, no_progress));
+  EXPECT_EQ(read_file(path("run/steps.csv")), log);
+  EXPECT_EQ(tool("report " + path("run") + " --out " + path("r.html")), 0);
+}
+
 TEST_F(Study, QuirksChangeTheMxRunAlone) {
   const engine e(2);
   const auto run = [&](const study_settings& s) {
