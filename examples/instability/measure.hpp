@@ -30,10 +30,11 @@ struct clamp_counts {
 
   void add(const clamp_counts& o) noexcept {
     numbers += o.numbers;
-    for (int i = 0; i < threshold_count; ++i) above[i] += o.above[i];
+    for (std::size_t i = 0; i < above.size(); ++i) above[i] += o.above[i];
   }
-  double share(int i) const noexcept {
-    return numbers == 0 ? 0 : static_cast<double>(above[i]) / static_cast<double>(numbers);
+  double share(int threshold) const noexcept {
+    const std::uint64_t count = above[static_cast<std::size_t>(threshold)];
+    return numbers == 0 ? 0 : static_cast<double>(count) / static_cast<double>(numbers);
   }
 };
 

@@ -73,36 +73,41 @@ void quantize_bump(const part& p) {
   mxref::detail::fake_quantize_rows(p.along(p.in), p.along(p.out), p.format, p.block, q, p.order());
 }
 
-/// The faulty bump: each position within a block has one more exponent when the number there
-/// saturates in any block of the row.
+/// Whether the significand of a number, scaled as the largest of a block, is above the largest
+/// element's.
+bool saturates_alone(const number& x, format_desc f) noexcept {
+  if (x.sig == 0) return false;
+  number most = mxref::to_number(f, f.max_magnitude());
+  most.exp += mxref::detail::floor_log2(x) - f.emax();
+  return mxref::detail::magnitude_less(most, x);
+}
+
+/// The faulty bump: the largest number at each position within a block, over all blocks of a row,
+/// decides whether the exponent is one more at that position of every block.
 void quantize_column_bump(const part& p) {
   const mxref::matrix_view<const float> in = p.along(p.in);
   const mxref::matrix_view<float> out = p.along(p.out);
   const mxref::quantizer<mxref::scale::floor, mxref::rounding::dynamic> q{{}, p.rounding()};
-  std::vector<E8M0> scales;
-  std::vector<std::uint8_t> saturates;
+  std::vector<char> is_bumped(static_cast<std::size_t>(p.block));
   for (index_t row = 0; row < in.rows; ++row) {
-    scales.clear();
-    saturates.assign(static_cast<std::size_t>(p.block), 0);
-    for (index_t k = 0; k < in.cols; k += p.block) {
-      const int count = static_cast<int>(in.cols - k < p.block ? in.cols - k : p.block);
-      const auto found = mxref::find_amax(&in(row, k), in.col_stride, count);
-      scales.push_back(mxref::choose_scale(found, p.format, q));
-      number most = mxref::to_number(p.format, p.format.max_magnitude());
-      most.exp += scales.back().to_number().exp;
-      for (int i = 0; i < count; ++i) {
-        const number v = mxref::to_number(in(row, k + i));
-        if (mxref::detail::magnitude_less(most, v)) saturates[static_cast<std::size_t>(i)] = 1;
-      }
+    for (index_t i = 0; i < p.block && i < in.cols; ++i) {
+      const auto blocks = static_cast<int>((in.cols - i + p.block - 1) / p.block);
+      const auto found = mxref::find_amax(&in(row, i), p.block * in.col_stride, blocks);
+      is_bumped[static_cast<std::size_t>(i)] = saturates_alone(found.amax, p.format) ? 1 : 0;
     }
-    for (index_t k = 0; k < in.cols; ++k) {
-      number scale = scales[static_cast<std::size_t>(k / p.block)].to_number();
-      if (saturates[static_cast<std::size_t>(k % p.block)] != 0) ++scale.exp;
-      const auto position = p.order().at(row, k)(0);
-      const auto code =
-          mxref::encode_scaled(mxref::to_number(in(row, k)), scale, p.format, q, position);
-      out(row, k) =
-          mxref::from_number<float>(mxref::scaled(mxref::to_number(p.format, code), scale));
+    for (index_t k = 0; k < in.cols; k += p.block) {
+      const auto count = static_cast<int>(in.cols - k < p.block ? in.cols - k : p.block);
+      const auto found = mxref::find_amax(&in(row, k), in.col_stride, count);
+      const number shared = mxref::choose_scale(found, p.format, q).to_number();
+      for (int i = 0; i < count; ++i) {
+        number scale = shared;
+        if (is_bumped[static_cast<std::size_t>(i)] != 0) ++scale.exp;
+        const auto position = p.order().at(row, k + i)(0);
+        const auto code =
+            mxref::encode_scaled(mxref::to_number(in(row, k + i)), scale, p.format, q, position);
+        out(row, k + i) =
+            mxref::from_number<float>(mxref::scaled(mxref::to_number(p.format, code), scale));
+      }
     }
   }
 }

@@ -73,7 +73,7 @@ TEST(Operand, Fp32RolesGiveTheTensorItself) {
 }
 
 TEST(Operand, ColumnBumpMovesOnePositionOfEveryBlock) {
-  // Block 0 has 1.9 at position 5, which saturates (T = 1.75); block 1 has scale 2^-8, so that its
+  // The largest number at position 5 is 1.9, above T = 1.75. Block 1 has scale 2^-8, so that its
   // smallest numbers are multiples of 2^-17. At position 5 they are multiples of 2^-16.
   std::vector<float> x(64, 0.0F);
   x[0] = 1.0F;
@@ -92,6 +92,14 @@ TEST(Operand, ColumnBumpMovesOnePositionOfEveryBlock) {
   prepare(e, role, vector_rounding::off, 32, {x.data(), 2, 32}, axis::along_rows, 0, got.data());
   EXPECT_EQ(got[5], 1.875F);
   EXPECT_EQ(got[32 + 5], 3 * 0x1p-17F);
+  // A number that saturates stays clamped where a larger one at its position does not.
+  std::vector<float> y(64, 0.0F);
+  y[7] = 1.9F;
+  y[32 + 7] = 2.0F;
+  prepare(e, role, vector_rounding::off, 32, {y.data(), 1, 64}, axis::along_rows, 0, got.data());
+  EXPECT_EQ(got[7], 1.75F);
+  prepare(e, role, vector_rounding::off, 32, {y.data(), 2, 32}, axis::along_rows, 0, got.data());
+  EXPECT_EQ(got[7], 1.875F);
   // Down the columns of the transpose, the same.
   prepare(e, role, vector_rounding::off, 32, {x.data(), 64, 1}, axis::down_columns, 0, got.data());
   EXPECT_EQ(got[32 + 5], 4 * 0x1p-17F);
