@@ -23,7 +23,7 @@ class scale {
       const double margin = 0.05 * std::max(0.2, high_ - low_);
       low_ -= margin;
       high_ += margin;
-      add_decades(high_ - low_ < 1.5);
+      add_decades(high_ - low_ < 2);
       return;
     }
     if (high - low < 1e-12 * std::max(1.0, std::fabs(high))) {
