@@ -115,15 +115,15 @@ void whole_step(benchmark::State& state, index_t width, index_t rows, int thread
 
 int main(int argc, char** argv) {
   const std::pair<index_t, index_t> sizes[] = {{64, 64}, {256, 256}, {512, 2048}};
-  for (const auto& [width, rows] : sizes) {
+  for (const auto& size : sizes) {
+    const index_t width = size.first;  // clang 14 captures no binding
+    const index_t rows = size.second;
     for (const int threads : {1, 2}) {
       const std::string name =
           "/" + std::to_string(threads) + "/" + std::to_string(width) + "/" + std::to_string(rows);
       const auto add = [&](const char* kind,
                            void (*run)(benchmark::State&, index_t, index_t, int)) {
-        bench::add(kind + name, [run, w = width, r = rows, threads](benchmark::State& s) {
-          run(s, w, r, threads);
-        });
+        bench::add(kind + name, [=](benchmark::State& s) { run(s, width, rows, threads); });
       };
       add("mx_step", mx_step);
       add("fp32_step", fp32_step);
