@@ -7,20 +7,8 @@ namespace instability {
 
 namespace {
 
-using mxref::E8M0;
 using mxref::format_desc;
 using mxref::number;
-
-/// floor, and one more when the largest magnitude would saturate.
-struct bump_rule {
-  E8M0 operator()(const number& amax, format_desc f) const noexcept {
-    const E8M0 low = mxref::scale::floor{}(amax, f);
-    number most = mxref::to_number(f, f.max_magnitude());
-    most.exp += low.to_number().exp;
-    const bool saturates = mxref::detail::magnitude_less(most, amax);
-    return saturates && low.code < 254 ? E8M0{static_cast<std::uint8_t>(low.code + 1)} : low;
-  }
-};
 
 mxref::scale_rule library_rule(scale_choice s) noexcept {
   switch (s) {
@@ -30,6 +18,8 @@ mxref::scale_rule library_rule(scale_choice s) noexcept {
       return mxref::scale_rule::even;
     case scale_choice::rceil:
       return mxref::scale_rule::rceil;
+    case scale_choice::bump:
+      return mxref::scale::bump::rule;
     default:
       return mxref::scale_rule::floor;
   }
@@ -44,7 +34,7 @@ struct part {
   axis blocks;
   mxref::simd::convert_policy policy;
 
-  mxref::detail::source_order order() const noexcept {
+  mxref::source_order order() const noexcept {
     return {policy.first, policy.row_step, policy.step};
   }
   mxref::rounding::dynamic rounding() const noexcept {
@@ -66,11 +56,6 @@ void quantize_fast(const engine& e, const part& p) {
     k.fake_quantize_columns(p.in.data, p.in.row_stride, p.in.rows, p.in.cols, p.format, p.block,
                             p.policy, p.out.data, p.out.row_stride);
   }
-}
-
-void quantize_bump(const part& p) {
-  const mxref::quantizer<bump_rule, mxref::rounding::dynamic> q{{}, p.rounding()};
-  mxref::detail::fake_quantize_rows(p.along(p.in), p.along(p.out), p.format, p.block, q, p.order());
 }
 
 /// Whether the significand of a number, scaled as the largest of a block, is above the largest
@@ -103,8 +88,10 @@ void quantize_column_bump(const part& p) {
         number scale = shared;
         if (is_bumped[static_cast<std::size_t>(i)] != 0) ++scale.exp;
         const auto position = p.order().at(row, k + i)(0);
-        const auto code =
-            mxref::encode_scaled(mxref::to_number(in(row, k + i)), scale, p.format, q, position);
+        number x = mxref::to_number(in(row, k + i));
+        x.exp -= scale.exp;
+        const std::uint64_t code =
+            scale.is_nan() ? 0 : mxref::to_code(p.format, x, q.rounding.at(position), q.overflow);
         out(row, k + i) =
             mxref::from_number<float>(mxref::scaled(mxref::to_number(p.format, code), scale));
       }
@@ -113,14 +100,8 @@ void quantize_column_bump(const part& p) {
 }
 
 void quantize(const engine& e, scale_choice scale, const part& p) {
-  switch (scale) {
-    case scale_choice::bump:
-      return quantize_bump(p);
-    case scale_choice::column_bump:
-      return quantize_column_bump(p);
-    default:
-      return quantize_fast(e, p);
-  }
+  if (scale == scale_choice::column_bump) return quantize_column_bump(p);
+  quantize_fast(e, p);
 }
 
 /// Numbers to bfloat16 by a rounding that vector operations do not have.
