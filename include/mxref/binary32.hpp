@@ -93,7 +93,7 @@ MXREF_HD constexpr number quotient(const number& a, const number& b) noexcept {
   return {sig / b.sig | inexact, a.exp - lift - b.exp, a.negative != b.negative, a.cls};
 }
 
-inline constexpr number one{1, 0, false, number_class::finite};
+MXREF_HD constexpr number one() noexcept { return {1, 0, false, number_class::finite}; }
 
 // Arithmetic in binary32: numbers in, RN of the result out.
 MXREF_HD constexpr number times(const number& a, const number& b) noexcept {

@@ -59,7 +59,7 @@ struct nvfp4_torchao {
     return detail::ue4m3(s.is_finite() && detail::magnitude_less(s, least) ? least : s);
   }
   MXREF_HD constexpr number descale(const number& x, UE4M3 scale, format_desc) const noexcept {
-    const number reciprocal = detail::over(detail::one, to_number(tensor_scale));
+    const number reciprocal = detail::over(detail::one(), to_number(tensor_scale));
     return detail::times(detail::in_binary32(x), detail::over(reciprocal, scale.to_number()));
   }
 };
@@ -82,7 +82,7 @@ struct nvfp4_te {
   }
   /// The scale that values are multiplied by, for gemm_options::tensor_scale: RN(1 / S).
   MXREF_HD constexpr float tensor_scale() const noexcept {
-    return from_number<float>(detail::over(detail::one, to_number(encode_scale)));
+    return from_number<float>(detail::over(detail::one(), to_number(encode_scale)));
   }
 
   MXREF_HD constexpr UE4M3 operator()(const number& amax, format_desc element) const noexcept {
@@ -93,7 +93,7 @@ struct nvfp4_te {
   MXREF_HD constexpr number descale(const number& x, UE4M3 scale, format_desc) const noexcept {
     const number back = detail::times(scale.to_number(), to_number(tensor_scale()));
     return detail::times(detail::in_binary32(x),
-                         detail::finite_part(detail::over(detail::one, back)));
+                         detail::finite_part(detail::over(detail::one(), back)));
   }
 };
 

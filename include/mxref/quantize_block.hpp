@@ -68,7 +68,7 @@ MXREF_HD constexpr block_amax find_amax(const T* x, index_t stride, int count) n
 
 namespace detail {
 /// Beyond every amax of numbers: what a rule is given for an Inf.
-inline constexpr number inf_amax{1, 2000, false, number_class::finite};
+MXREF_HD constexpr number inf_amax() noexcept { return {1, 2000, false, number_class::finite}; }
 }  // namespace detail
 
 /// The scale of a block by a quantizer's policies: NaN when the block is poisoned.
@@ -85,7 +85,7 @@ MXREF_HD constexpr auto choose_scale(const block_amax& found, format_desc format
     return scale_type{static_cast<code_type>(f.nan_code())};
   }
   if (!found.has_inf || mode == nan_mode::finite) return q.scale(found.amax, format);
-  const scale_type largest = q.scale(detail::inf_amax, format);
+  const scale_type largest = q.scale(detail::inf_amax(), format);
   if (mode == nan_mode::ignore || !largest.to_number().is_nan()) return largest;
   return scale_type{static_cast<code_type>(f.max_magnitude())};
 }

@@ -49,7 +49,7 @@ MXREF_HD constexpr number max_of_format(format_desc f) noexcept {
 
 /// 1 / the largest finite number of a format, rounded to binary32.
 MXREF_HD constexpr number reciprocal_of_max(format_desc f) noexcept {
-  return in_binary32(quotient(one, max_of_format(f)));
+  return in_binary32(quotient(one(), max_of_format(f)));
 }
 
 /// The smallest E8M0 scale not below d, at most 2^127.

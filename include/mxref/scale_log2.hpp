@@ -23,7 +23,7 @@ MXREF_BEGIN_NAMESPACE
 namespace detail {
 
 /// 2^-126, which stands for the amax of an all-zero block in microxcaling and FBGEMM.
-inline constexpr number least_normal{1, -126, false, number_class::finite};
+MXREF_HD constexpr number least_normal() noexcept { return {1, -126, false, number_class::finite}; }
 
 /// E8M0 of an exponent clamped to -127 .. 125, as FBGEMM does for its 4-bit type.
 MXREF_HD constexpr E8M0 fbgemm_code(int exp) noexcept { return e8m0_from_exp(min_of(125, exp)); }
@@ -40,7 +40,7 @@ struct microx {
     const number a = detail::in_binary32(amax);
     if (a.is_inf()) return E8M0{E8M0::desc.nan_code()};
     const int exp =
-        detail::rounded_log2(a.sig == 0 ? detail::least_normal : a, 24).floor() - element.emax();
+        detail::rounded_log2(a.sig == 0 ? detail::least_normal() : a, 24).floor() - element.emax();
     return exp > 127 ? E8M0{E8M0::desc.nan_code()} : e8m0_from_exp(exp);
   }
 };
@@ -52,7 +52,7 @@ struct fbgemm_floor {
     const number a = detail::in_binary32(amax);
     if (a.is_inf()) return detail::fbgemm_code(125);
     return detail::fbgemm_code(
-        detail::rounded_log2(a.sig == 0 ? detail::least_normal : a, 24).floor() - element.emax());
+        detail::rounded_log2(a.sig == 0 ? detail::least_normal() : a, 24).floor() - element.emax());
   }
 };
 
@@ -63,7 +63,7 @@ struct fbgemm_ceil {
     const number a = detail::in_binary32(amax);
     if (a.is_inf()) return detail::fbgemm_code(125);
     return detail::fbgemm_code(
-        detail::rounded_log2(a.sig == 0 ? detail::least_normal : a, 24).ceil() - element.emax());
+        detail::rounded_log2(a.sig == 0 ? detail::least_normal() : a, 24).ceil() - element.emax());
   }
 };
 
@@ -74,7 +74,7 @@ struct fbgemm_nearest {
   MXREF_HD constexpr E8M0 operator()(const number& amax, format_desc element) const noexcept {
     const number rounded = detail::in_binary32(amax);
     if (rounded.is_inf()) return detail::fbgemm_code(125);
-    const number a = rounded.sig == 0 ? detail::least_normal : rounded;
+    const number a = rounded.sig == 0 ? detail::least_normal() : rounded;
     const int e = detail::floor_log2(a);
     // log2 rounds to e + 1/2 from half a unit h of its last place below, h = 2^(j - 24); where e is
     // 0 the sum with 1/2 rounds too, which makes it 3/4 * 2^-24. Threshold of the significand, in

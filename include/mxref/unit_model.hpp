@@ -43,7 +43,7 @@ constexpr errc check_unit(const unit_desc& u, const operand_kind& a, const opera
   for (const operand_kind& o : {a, b}) {
     if (o.format.code != encoding::sign_magnitude) return errc::unsupported_format;
     if (o.block == 0) continue;
-    if (!takes_scales) return errc::unsupported_format;
+    if (!takes_scales || o.scale_format.has_sign()) return errc::unsupported_format;
     const bool fits =
         o.block % u.length == 0 || (u.length % o.block == 0 && o.block % u.group == 0);
     if (!fits) return errc::block_mismatch;
@@ -91,9 +91,9 @@ namespace accumulate {
 ///     constexpr accumulate::matrix_unit narrow{{.length = 8, .fraction_bits = 20}};
 ///     status s = gemm(a, b, d, narrow);
 ///
-/// Takes sign-magnitude elements; scales of any format whose blocks are whole steps or whole parts
-/// of one (unit_sum::window and exact, without restart). Other parameters and operands are refused.
-/// Checked: tests/sweep/unit_test.cpp
+/// Takes sign-magnitude elements; scales of any format without a sign whose blocks are whole steps
+/// or whole parts of one (unit_sum::window and exact, without restart). Other parameters and
+/// operands are refused. Checked: tests/sweep/unit_test.cpp
 struct matrix_unit {
   unit_desc desc{};
 

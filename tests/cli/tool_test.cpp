@@ -141,10 +141,10 @@ TEST_F(Tool, EveryPackingAndAxisRoundTrips) {
 TEST_F(Tool, InfoListsWhatThereIs) {
   const auto json =
       nlohmann::json::parse(run("info --formats --models --rules --targets --json").out);
-  EXPECT_EQ(json["formats"].size(), 14U);
+  EXPECT_EQ(json["formats"].size(), 17U);
   EXPECT_EQ(json["formats"][0]["largest"], 448.0);
   EXPECT_EQ(json["models"].size(), 4 + std::size(mxref::matrix_units));
-  EXPECT_EQ(json["rules"]["rounding"].size(), 6U);
+  EXPECT_EQ(json["rules"]["rounding"].size(), 8U);
   EXPECT_EQ(json["rules"]["packing"].size(), 6U);
   EXPECT_EQ(json["rules"]["scale-layout"].size(), 6U);
   const auto file = nlohmann::json::parse(run("info --json " + path("ramp.npy")).out);

@@ -114,7 +114,7 @@ void compare_ggml(const std::string& in, const std::string& bytes, const std::st
       mxref::quantize_block(&x[b * 64 + s * 16], 1, 16, E2M1::desc, q, code, codes);
       byte_row.equal(b * 36 + s, code.code);
       for (std::size_t j = 0; j < 8; ++j) {
-        byte_row.equal(b * 36 + 4 + s * 8 + j, codes[j] | codes[j + 8] << 4);
+        byte_row.equal(b * 36 + 4 + s * 8 + j, codes[j] | unsigned{codes[j + 8]} << 4);
       }
       for (std::size_t i = 0; i < 16; ++i) {
         const float v = decode(E2M1{codes[i]}) * decode(code);

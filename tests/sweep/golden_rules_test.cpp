@@ -60,7 +60,7 @@ TEST(GoldenRules, Ggml) {
   for (std::size_t b = 0; b < 200; ++b) {
     row.equal(b * 17, q.scales[b]);
     for (std::size_t j = 0; j < 16; ++j) {
-      row.equal(b * 17 + 1 + j, q.codes[b * 32 + j] | q.codes[b * 32 + j + 16] << 4);
+      row.equal(b * 17 + 1 + j, q.codes[b * 32 + j] | unsigned{q.codes[b * 32 + j + 16]} << 4);
     }
     // Its decoder takes byte 255 for 2^128.
     for (std::size_t i = 0; i < 32; ++i) {

@@ -196,6 +196,12 @@ TEST(Tiles, RefuseWhatTheyCannotBe) {
   v.block_rows = 0;
   EXPECT_EQ(mxref::quantize(in, v, mxref::quantizer<mxref::scale::amax_over_max>{}).code,
             errc::shape_mismatch);
+  // Units take scales without a sign.
+  std::vector<float> d(4);
+  const mxref::operand_view a = t.view().operand(2, 32);
+  EXPECT_EQ(mxref::gemm(a, a, mxref::view(d.data(), 2, 2), mxref::accumulate::matrix_unit{}).code,
+            errc::unsupported_format);
+  EXPECT_TRUE(mxref::gemm(a, a, mxref::view(d.data(), 2, 2), mxref::accumulate::exact{}));
   // Four over six looks at the numbers of a block.
   v.scale_format = mxref::UE4M3::desc;
   v.block_rows = 2;

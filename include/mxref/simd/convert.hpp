@@ -151,10 +151,11 @@ status quantize_columns(const kernel_table& kernels, matrix_view<const float> in
 template <class T, class... Known>
 concept one_of = (std::same_as<T, Known> || ...);
 template <class S>
-concept known_scale = requires {
-  { S::rule } -> std::convertible_to<scale_rule>;
-}
-|| std::same_as<S, scale::dynamic>;
+concept known_scale =
+    one_of<S, scale::floor, scale::ceil, scale::even, scale::rceil, scale::rceil_div,
+           scale::rceil_exact, scale::deepgemm, scale::microx, scale::fbgemm_floor,
+           scale::fbgemm_ceil, scale::fbgemm_nearest, scale::fbgemm_even, scale::te_pow2,
+           scale::ggml, scale::gfloat_amax, scale::dynamic>;
 template <class R>
 concept known_rounding =
     one_of<R, rounding::nearest_even, rounding::nearest_away, rounding::nearest_toward_zero,
