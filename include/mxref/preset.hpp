@@ -97,7 +97,8 @@ inline constexpr preset_desc gfloat{"gfloat",
                                     scale_rule::gfloat_amax,
                                     nan_mode::gfloat_inf};
 
-/// The Cast operator; nonsaturating (saturate = 0) has two defects, see overflow_edge.
+/// The Cast operator; nonsaturating (saturate = 0) has two defects, see overflow_edge. Compared as
+/// values: which NaN code it writes is not known.
 inline constexpr preset_desc onnx{
     "onnx", "ONNX Runtime 1.30, Cast", rounding_mode::nearest_even, overflow_mode::saturate,
     detail::written(nan_result::with_sign, zero_result::keeps_sign, inf_result::by_overflow,
@@ -113,7 +114,8 @@ inline constexpr preset_desc torchao{"torchao",
                                      scale_rule::floor,
                                      nan_mode::poison};
 
-/// MXFP8: a NaN is lost to amax, an Inf gives the largest scale.
+/// MXFP8: a NaN is lost to amax, an Inf gives the largest scale. Its scale conversion is compared,
+/// whole blocks of it are not: there are no vectors.
 inline constexpr preset_desc transformer_engine{"transformer-engine",
                                                 "TransformerEngine 2.20, MXFP8",
                                                 rounding_mode::nearest_even,

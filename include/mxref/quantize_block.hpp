@@ -113,7 +113,8 @@ MXREF_HD constexpr auto scale_of_block(const T* x, index_t stride, int count, fo
   const block_amax found = find_amax(x, stride, count);
   const auto scale = choose_scale(found, format, q);
   if constexpr (requires { q.scale.pick(scale, found.amax, x, stride, count, format); }) {
-    if (!scale.to_number().is_nan()) {
+    // Without an Inf: its scale is the largest, whatever the numbers are.
+    if (!scale.to_number().is_nan() && !found.has_inf) {
       return q.scale.pick(scale, found.amax, x, stride, count, format);
     }
   }

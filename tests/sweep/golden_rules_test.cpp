@@ -44,6 +44,14 @@ quantized quantize_as(const mxref::preset_desc& p, mxref::format_desc format,
   return q;
 }
 
+void compare_blocks(const quantized& q, const std::string& scale_name,
+                    const std::string& codes_name) {
+  golden::comparison scale(scale_name);
+  golden::comparison codes(codes_name);
+  for (std::size_t b = 0; b < scale.size(); ++b) scale.equal(b, q.scales[b]);
+  for (std::size_t i = 0; i < codes.size(); ++i) codes.equal(i, q.codes[i]);
+}
+
 std::uint64_t bits(double x) { return std::bit_cast<std::uint32_t>(static_cast<float>(x)); }
 
 double e2m1_value(unsigned code) {
@@ -119,10 +127,7 @@ TEST(GoldenRules, DeepGemm) {
   std::vector<float> x = load_floats("blk_e2m1_in");
   for (float& v : x) v = std::isfinite(v) ? v : 0.0F;  // as the vectors were made
   const quantized q = quantize_as(mxref::preset::deepgemm, E2M1::desc, x, 200, 32);
-  golden::comparison scale("blk_e2m1_deepgemm_scale");
-  golden::comparison codes("blk_e2m1_deepgemm_codes");
-  for (std::size_t b = 0; b < scale.size(); ++b) scale.equal(b, q.scales[b]);
-  for (std::size_t i = 0; i < codes.size(); ++i) codes.equal(i, q.codes[i]);
+  compare_blocks(q, "blk_e2m1_deepgemm_scale", "blk_e2m1_deepgemm_codes");
 }
 
 TEST(GoldenRules, DeepGemmFp8InBlocksOf128) {
@@ -130,10 +135,7 @@ TEST(GoldenRules, DeepGemmFp8InBlocksOf128) {
   mxref::preset_desc p = mxref::preset::cuda;
   p.scale = mxref::scale_rule::deepgemm;
   const quantized q = quantize_as(p, E4M3::desc, x, 50, 128);
-  golden::comparison scale("deepgemm_e4m3_b128_scale");
-  golden::comparison codes("deepgemm_e4m3_b128_codes");
-  for (std::size_t b = 0; b < scale.size(); ++b) scale.equal(b, q.scales[b]);
-  for (std::size_t i = 0; i < codes.size(); ++i) codes.equal(i, q.codes[i]);
+  compare_blocks(q, "deepgemm_e4m3_b128_scale", "deepgemm_e4m3_b128_codes");
 }
 
 TEST(GoldenRules, TransformerEnginePow2) {
