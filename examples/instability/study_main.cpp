@@ -1,18 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // mxref-study: training with simulated MX arithmetic, the same to the bit on every machine.
-#include <fmt/format.h>
-
-#include <exception>
-#include <new>
-
+#include "cli_main.hpp"
 #include "study_commands.hpp"
 
 namespace {
-
-int fail(const char* what) {
-  fmt::print(stderr, "mxref-study: error: {}\n", what);
-  return 2;
-}
 
 int run(int argc, char** argv) {
   CLI::App app{"mxref-study: training in simulated MX beside FP32, deterministic to the bit"};
@@ -28,28 +19,12 @@ int run(int argc, char** argv) {
   instability::add_intervene(app, exit_code);
   instability::add_report(app);
   instability::add_lists(app);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& e) {
-    return app.exit(e);
-  } catch (const CLI::ParseError& e) {
-    fmt::print(stderr,
-               "mxref-study: error: {}\nRun mxref-study --help or mxref-study COMMAND --help for "
-               "usage.\n",
-               e.what());
-    return 2;
-  }
-  return exit_code;
+  return mxtool::parse_and_run(app, argc, argv, exit_code);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const std::bad_alloc&) {
-    return fail("not enough memory for this model and batch");
-  } catch (const std::exception& e) {
-    return fail(e.what());
-  }
+  return mxtool::guarded_main("mxref-study", "this model and batch",
+                              [&] { return run(argc, argv); });
 }

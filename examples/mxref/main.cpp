@@ -3,11 +3,8 @@
 // input error.
 #include <fmt/format.h>
 
-#include <cstdio>
-#include <exception>
-#include <new>
-
 #include "array_io.hpp"
+#include "cli_main.hpp"
 #include "commands.hpp"
 #include "names.hpp"
 
@@ -17,11 +14,6 @@ constexpr const char* footer =
     "Arrays: FILE.npy, FILE.npz:NAME, FILE.safetensors:NAME, raw FILE.bin (with --shape), "
     "- for standard input or output.\n"
     "Start with: mxref info --formats, mxref info --models, mxref verify --help";
-
-int fail(const char* what) {
-  fmt::print(stderr, "mxref: error: {}\n", what);
-  return 2;
-}
 
 int run(int argc, char** argv) {
   CLI::App app{"mxref: bit-exact reference of the OCP Microscaling formats and matrix units"};
@@ -41,26 +33,11 @@ int run(int argc, char** argv) {
   mxtool::add_verify(app, exit_code);
   mxtool::add_layout(app);
   mxtool::add_info(app);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& e) {
-    return app.exit(e);
-  } catch (const CLI::ParseError& e) {
-    fmt::print(stderr, "mxref: error: {}\nRun mxref --help or mxref COMMAND --help for usage.\n",
-               e.what());
-    return 2;
-  }
-  return exit_code;
+  return mxtool::parse_and_run(app, argc, argv, exit_code);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const std::bad_alloc&) {
-    return fail("not enough memory for these arrays");
-  } catch (const std::exception& e) {
-    return fail(e.what());
-  }
+  return mxtool::guarded_main("mxref", "these arrays", [&] { return run(argc, argv); });
 }

@@ -146,7 +146,10 @@ status check_gemm(const operand_view& a, const operand_view& b, const output_vie
     if (v->storage == code_storage::dense && v->format.total_bits() > 8) {
       return {errc::unsupported_format};
     }
-    if (v->scaled() && !is_valid_scale(v->scale_format)) return {errc::unsupported_format};
+    if (!v->scaled()) continue;
+    // Products of two significands and two scales are 64-bit integers.
+    const bool is_wide = v->scale_format.total_bits() > 8 && v->format.total_bits() > 8;
+    if (is_wide || !is_valid_scale(v->scale_format)) return {errc::unsupported_format};
   }
   if (has_c && (!is_valid(o.c.format) || o.c.scaled())) return {errc::unsupported_format};
   const format_desc made = made_format(o, d.format);

@@ -117,12 +117,19 @@ enum class scale_layout_mode : std::uint8_t {
   amd_preshuffled
 };
 
+namespace detail {
+/// Layouts move bytes: a scale is one.
+MXREF_HD constexpr bool is_byte_scale(format_desc f) noexcept {
+  return is_valid_scale(f) && f.total_bits() <= 8;
+}
+}  // namespace detail
+
 namespace layout {
 
 /// Row-major, no padding. Used by: torchao and TransformerEngine before the swizzle, mx_matrix.
 struct linear {
   static constexpr scale_layout_mode mode = scale_layout_mode::linear;
-  MXREF_HD static constexpr bool takes(format_desc f) noexcept { return is_valid_scale(f); }
+  MXREF_HD static constexpr bool takes(format_desc f) noexcept { return detail::is_byte_scale(f); }
   MXREF_HD static constexpr scale_layout scales() noexcept { return {}; }
 };
 
@@ -132,7 +139,7 @@ struct linear {
 /// scaling factors. Verified: torchao's to_blocked, tests/sweep/golden_layout_test.cpp.
 struct swizzled_128x4 {
   static constexpr scale_layout_mode mode = scale_layout_mode::swizzled_128x4;
-  MXREF_HD static constexpr bool takes(format_desc f) noexcept { return is_valid_scale(f); }
+  MXREF_HD static constexpr bool takes(format_desc f) noexcept { return detail::is_byte_scale(f); }
   MXREF_HD static constexpr scale_layout scales() noexcept {
     return {128,
             4,
@@ -147,7 +154,7 @@ struct swizzled_128x4 {
 /// kernels, and in two reimplementations that agree; unverified, nothing was run.
 struct swizzled_8x4 {
   static constexpr scale_layout_mode mode = scale_layout_mode::swizzled_8x4;
-  MXREF_HD static constexpr bool takes(format_desc f) noexcept { return is_valid_scale(f); }
+  MXREF_HD static constexpr bool takes(format_desc f) noexcept { return detail::is_byte_scale(f); }
   MXREF_HD static constexpr scale_layout scales() noexcept {
     return {8, 4, 8, 4, {{scale_axis::col, 1, 4}, {scale_axis::row, 1, 8}}};
   }
@@ -172,7 +179,7 @@ struct word4 {
 /// review of tt-metal 42106; unverified, nothing was run.
 struct section_separated {
   static constexpr scale_layout_mode mode = scale_layout_mode::section_separated;
-  MXREF_HD static constexpr bool takes(format_desc f) noexcept { return is_valid_scale(f); }
+  MXREF_HD static constexpr bool takes(format_desc f) noexcept { return detail::is_byte_scale(f); }
   MXREF_HD static constexpr scale_layout scales() noexcept {
     scale_layout l;
     l.size_multiple = 16;
@@ -206,7 +213,7 @@ struct dynamic_scales {
   MXREF_HD constexpr bool takes(format_desc f) const noexcept {
     const bool is_e8m0_only =
         mode == scale_layout_mode::word4 || mode == scale_layout_mode::amd_preshuffled;
-    return is_e8m0_only ? f == E8M0::desc : is_valid_scale(f);
+    return is_e8m0_only ? f == E8M0::desc : detail::is_byte_scale(f);
   }
 
   MXREF_HD constexpr scale_layout scales() const noexcept {

@@ -202,6 +202,19 @@ TEST(Tiles, RefuseWhatTheyCannotBe) {
   EXPECT_EQ(mxref::gemm(a, a, mxref::view(d.data(), 2, 2), mxref::accumulate::matrix_unit{}).code,
             errc::unsupported_format);
   EXPECT_TRUE(mxref::gemm(a, a, mxref::view(d.data(), 2, 2), mxref::accumulate::exact{}));
+  // Exact products of wide elements and such scales would not fit 64 bits.
+  const std::vector<mxref::bfloat16> wide(2 * 32);
+  mxref::operand_view b = mxref::unscaled(mxref::view(wide.data(), 2, 32));
+  EXPECT_TRUE(mxref::gemm(a, b, mxref::view(d.data(), 2, 2), mxref::accumulate::exact{}));
+  b.block = a.block;
+  b.scale_format = a.scale_format;
+  b.scales = a.scales;
+  b.scale_row_bytes = a.scale_row_bytes;
+  EXPECT_EQ(mxref::gemm(a, b, mxref::view(d.data(), 2, 2), mxref::accumulate::exact{}).code,
+            errc::unsupported_format);
+  // Layouts of scales move bytes.
+  static_assert(!mxref::layout::swizzled_128x4::takes(binary32::desc));
+  static_assert(!mxref::layout::dynamic_scales{}.takes(binary32::desc));
   // Four over six looks at the numbers of a block.
   v.scale_format = mxref::UE4M3::desc;
   v.block_rows = 2;
