@@ -141,9 +141,9 @@ inline void apply_kernel(function f, vector_rounding forward, vector_rounding ba
                          [](auto r, auto, half_vec x, half_vec& y, half_vec& s) HWY_ATTR {
                            const half_tag d;
                            const auto positive = hn::Gt(x, hn::Zero(d));
-                           // A NaN stays one.
-                           const auto kept = hn::Or(positive, hn::Ne(x, x));
-                           y = hn::IfThenElseZero(kept, r(x));
+                           // A NaN stays one (hn::Ne may be false for it).
+                           const auto kept = hn::IfThenElse(hn::Eq(x, x), hn::Zero(d), x);
+                           y = hn::IfThenElse(positive, r(x), kept);
                            s = hn::IfThenElseZero(positive, hn::Set(d, 1.0F));
                          });
     case function::identity:
