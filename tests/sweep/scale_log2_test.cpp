@@ -132,6 +132,8 @@ TEST(ScaleLog2Zero, CodesOfZeroBlocks) {
   EXPECT_EQ(scale::ggml{}(zero, mxref::E2M1::desc).code, 0);
   EXPECT_EQ(scale::gfloat_amax{}(zero, mxref::E4M3::desc).code, 0);
   EXPECT_EQ(scale::deepgemm{}(zero, mxref::E4M3::desc).code, 127 - 22);  // 1e-4 / 448
+  constexpr mxref::format_desc bf16{8, 7, 127};
+  EXPECT_EQ(scale::deepgemm{}(zero, bf16).code, 1);  // 1e-4 / 2^128, and never code 0
   EXPECT_EQ(scale::rceil_exact{}(zero, mxref::E4M3::desc).code, 0);
 }
 
