@@ -58,6 +58,15 @@ enum class element_arithmetic : std::uint8_t {
   microxcaling  ///< that of its Python path, see detail::microxcaling_element
 };
 
+/// Blocks whose elements are all zeros, with their signs, because the block's amax is small: the
+/// flush_fp32_subnorms of microxcaling. The elements of other blocks are never flushed.
+enum class block_flush : std::uint8_t {
+  none,
+  subnormal,  ///< amax below 2^-126 (its C++ path)
+  rounded     ///< floor(RN(log2 amax)) <= -127 in binary32, which the 22 numbers below 2^-126 are
+              ///< not (its Python path)
+};
+
 struct element_convention {
   nan_result nan = nan_result::canonical;
   inf_result inf = inf_result::by_overflow;
@@ -67,6 +76,7 @@ struct element_convention {
   /// The number is rounded to this format first, to nearest even: two roundings, as hardware does
   /// that converts through bfloat16 or binary16. format_desc{}: it is not.
   format_desc via{};
+  block_flush flush = block_flush::none;
 
   friend constexpr bool operator==(const element_convention&,
                                    const element_convention&) noexcept = default;

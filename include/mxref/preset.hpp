@@ -137,7 +137,8 @@ inline constexpr preset_desc transformer_engine_mxfp4{
     nan_mode::ignore};
 
 /// The Python path with its default round="nearest", ties away; "floor" and "even" are
-/// rounding_mode::toward_zero and nearest_even.
+/// rounding_mode::toward_zero and nearest_even; flush_fp32_subnorms is elements.flush =
+/// block_flush::rounded.
 inline constexpr preset_desc microxcaling{"microxcaling",
                                           "microxcaling, commit 7bc4195, custom_cuda=False",
                                           rounding_mode::nearest_away,
@@ -147,7 +148,7 @@ inline constexpr preset_desc microxcaling{"microxcaling",
                                           scale_rule::microx,
                                           nan_mode::poison};
 
-/// The C++ and CUDA path: exact exponents, no -0.
+/// The C++ and CUDA path: exact exponents, no -0; flush_fp32_subnorms is block_flush::subnormal.
 inline constexpr preset_desc microxcaling_cpp{
     "microxcaling-cpp",
     "microxcaling, commit 7bc4195, shared_exp.cuh and quantize.cuh",

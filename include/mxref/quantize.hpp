@@ -96,7 +96,7 @@ constexpr source_order order_of(const matrix_view<T>& in, const quantize_options
   return axis == 0 ? source_order{0, 1, cols} : source_order{0, cols, 1};
 }
 
-/// Rows of blocks whose scales are found: calls done(row, k, count, scale) for every block.
+/// Rows of blocks whose scales are found: calls done(row, k, count, block_scale) for each.
 template <class T, class Q, class Done>
 void for_blocks(const matrix_view<T>& in, format_desc format, int block, int block_rows, const Q& q,
                 const Done& done) noexcept {
@@ -112,7 +112,7 @@ void for_blocks(const matrix_view<T>& in, format_desc format, int block, int blo
       for (index_t r = row; r < end; ++r) {
         for (int i = 0; i < count; ++i) found.include(in(r, k + i));
       }
-      const auto scale = choose_scale(found, format, q);
+      const block_scale scale{choose_scale(found, format, q), is_flushed(found, q.elements)};
       for (index_t r = row; r < end; ++r) done(r, k, count, scale);
     }
   }
@@ -123,13 +123,13 @@ template <class T, class... Policies>
 void quantize_rows(matrix_view<T> in, const quantized_view& out, const quantizer<Policies...>& q,
                    const source_order& order) noexcept {
   for_blocks(in, out.format, out.block, out.block_rows, q,
-             [&](index_t row, index_t k, int count, auto scale) {
-               out.set_scale(row, k / out.block, scale.code);
+             [&](index_t row, index_t k, int count, auto block) {
+               out.set_scale(row, k / out.block, block.scale.code);
                const element_order positions = order.at(row, k);
                std::uint8_t* codes = out.codes + row * out.code_row_bytes + k * out.code_col_bytes;
                for (int i = 0; i < count; ++i) {
                  codes[i * out.code_col_bytes] =
-                     encode_scaled(to_number(in(row, k + i)), scale, out.format, q, positions(i));
+                     encode_scaled(to_number(in(row, k + i)), block, out.format, q, positions(i));
                }
              });
 }
@@ -138,12 +138,12 @@ void quantize_rows(matrix_view<T> in, const quantized_view& out, const quantizer
 template <class T, class... Policies>
 void fake_quantize_rows(matrix_view<T> in, matrix_view<float> out, format_desc format, int block,
                         const quantizer<Policies...>& q, const source_order& order) noexcept {
-  for_blocks(in, format, block, 1, q, [&](index_t row, index_t k, int count, auto scale) {
-    const number s = scale.to_number();
+  for_blocks(in, format, block, 1, q, [&](index_t row, index_t k, int count, auto shared) {
+    const number s = shared.scale.to_number();
     const element_order positions = order.at(row, k);
     for (int i = 0; i < count; ++i) {
       const std::uint8_t code =
-          encode_scaled(to_number(in(row, k + i)), scale, format, q, positions(i));
+          encode_scaled(to_number(in(row, k + i)), shared, format, q, positions(i));
       out(row, k + i) = from_number<float>(scaled(to_number(format, code), s));
     }
   });

@@ -11,6 +11,7 @@
 #include "mxref/convention.hpp"
 #include "mxref/convert.hpp"
 #include "mxref/overflow.hpp"
+#include "mxref/rounded_log2.hpp"
 #include "mxref/rounding.hpp"
 #include "mxref/scale.hpp"
 #include "mxref/view.hpp"
@@ -90,13 +91,34 @@ MXREF_HD constexpr auto choose_scale(const block_amax& found, format_desc format
   return scale_type{static_cast<code_type>(f.max_magnitude())};
 }
 
-/// The code of one number under a scale, 0 under a NaN scale; index as in element_order.
+/// Whether a convention makes zeros of a block.
+MXREF_HD constexpr bool is_flushed(const block_amax& found, const element_convention& c) noexcept {
+  if (c.flush == block_flush::none || found.has_inf) return false;
+  const number a = to_number(from_number<float>(found.amax));
+  if (a.is_inf()) return false;
+  if (a.sig == 0) return true;
+  return (c.flush == block_flush::rounded ? detail::rounded_log2(a, 24).floor()
+                                          : detail::floor_log2(a)) <= -127;
+}
+
+/// A block's scale, and whether its elements are zeros whatever they were.
+template <element_format Scale>
+struct block_scale {
+  Scale scale{};
+  bool is_flushed = false;
+};
+template <element_format Scale>
+block_scale(Scale, bool) -> block_scale<Scale>;
+
+/// The code of one number of a block, 0 under a NaN scale; index as in element_order.
 template <element_format Scale, class... Policies>
-MXREF_HD constexpr std::uint8_t encode_scaled(number x, Scale scale, format_desc format,
-                                              const quantizer<Policies...>& q,
+MXREF_HD constexpr std::uint8_t encode_scaled(number x, const block_scale<Scale>& block,
+                                              format_desc format, const quantizer<Policies...>& q,
                                               std::uint64_t index) noexcept {
+  const Scale scale = block.scale;
   const number s = scale.to_number();
   if (s.is_nan()) return 0;
+  if (block.is_flushed && x.is_finite()) x.sig = 0;
   if constexpr (requires { q.scale.descale(x, scale, format); }) {
     x = q.scale.descale(x, scale, format);
   } else {
@@ -111,14 +133,14 @@ template <native_float T, class... Policies>
 MXREF_HD constexpr auto scale_of_block(const T* x, index_t stride, int count, format_desc format,
                                        const quantizer<Policies...>& q) noexcept {
   const block_amax found = find_amax(x, stride, count);
-  const auto scale = choose_scale(found, format, q);
-  if constexpr (requires { q.scale.pick(scale, found.amax, x, stride, count, format); }) {
+  block_scale result{choose_scale(found, format, q), is_flushed(found, q.elements)};
+  if constexpr (requires { q.scale.pick(result.scale, found.amax, x, stride, count, format); }) {
     // Without an Inf: its scale is the largest, whatever the numbers are.
-    if (!scale.to_number().is_nan() && !found.has_inf) {
-      return q.scale.pick(scale, found.amax, x, stride, count, format);
+    if (!result.scale.to_number().is_nan() && !found.has_inf) {
+      result.scale = q.scale.pick(result.scale, found.amax, x, stride, count, format);
     }
   }
-  return scale;
+  return result;
 }
 
 /// Quantizes one block of count numbers, x[0], x[stride], ...
@@ -137,9 +159,10 @@ MXREF_HD constexpr void quantize_block(const T* x, index_t stride, int count, fo
                                        typename quantizer<Policies...>::scale_type& scale,
                                        std::uint8_t* codes, index_t code_stride = 1,
                                        element_order order = {}) noexcept {
-  scale = scale_of_block(x, stride, count, format, q);
+  const auto block = scale_of_block(x, stride, count, format, q);
+  scale = block.scale;
   for (int i = 0; i < count; ++i) {
-    codes[i * code_stride] = encode_scaled(to_number(x[i * stride]), scale, format, q, order(i));
+    codes[i * code_stride] = encode_scaled(to_number(x[i * stride]), block, format, q, order(i));
   }
 }
 

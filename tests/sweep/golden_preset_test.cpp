@@ -194,27 +194,61 @@ TYPED_TEST(GoldenPresetMicroxcaling, Blocks) {
   const auto rows = static_cast<mxref::index_t>(x.size() / 32);
   for (const bool python : {true, false}) {
     for (const microx_mode& mode : microx_modes) {
-      preset_desc p = python ? preset::microxcaling : preset::microxcaling_cpp;
-      p.rounding = mode.rounding;
-      std::vector<float> got(x.size());
-      ASSERT_TRUE(mxref::fake_quantize(mxref::view(x.data(), rows, 32),
-                                       mxref::view(got.data(), rows, 32), TypeParam::desc, 32,
-                                       p.quantizer()));
-      const auto oracle =
-          golden::entries(name + (python ? "_microx_out" : "_mxcpp_out"),
-                          std::string("round=") + mode.name + ",flush_fp32_subnorms=False");
-      std::size_t wrong = 0;
-      for (std::size_t i = 0; i < x.size(); ++i) {
-        if (TypeParam::desc.exp_bits == 0 && oracle[i] == 0x80000000) continue;
-        const std::uint64_t bits = value_bits(static_cast<double>(got[i]));
-        if (bits != oracle[i] && ++wrong < 4) {
-          ADD_FAILURE() << p.name << ' ' << mode.name << " entry " << i << ": " << x[i] << " gives "
-                        << got[i] << ", the oracle " << golden::to_float(oracle[i]);
+      for (const bool flush : {false, true}) {
+        preset_desc p = python ? preset::microxcaling : preset::microxcaling_cpp;
+        p.rounding = mode.rounding;
+        if (flush) {
+          p.elements.flush = python ? mxref::block_flush::rounded : mxref::block_flush::subnormal;
         }
+        std::vector<float> got(x.size());
+        ASSERT_TRUE(mxref::fake_quantize(mxref::view(x.data(), rows, 32),
+                                         mxref::view(got.data(), rows, 32), TypeParam::desc, 32,
+                                         p.quantizer()));
+        const auto oracle = golden::entries(
+            name + (python ? "_microx_out" : "_mxcpp_out"),
+            std::string("round=") + mode.name +
+                (flush ? ",flush_fp32_subnorms=True" : ",flush_fp32_subnorms=False"));
+        std::size_t wrong = 0;
+        for (std::size_t i = 0; i < x.size(); ++i) {
+          if (TypeParam::desc.exp_bits == 0 && oracle[i] == 0x80000000) continue;
+          const std::uint64_t bits = value_bits(static_cast<double>(got[i]));
+          if (bits != oracle[i] && ++wrong < 4) {
+            ADD_FAILURE() << p.name << ' ' << mode.name << " entry " << i << ": " << x[i]
+                          << " gives " << got[i] << ", the oracle " << golden::to_float(oracle[i]);
+          }
+        }
+        EXPECT_EQ(wrong, 0U);
       }
-      EXPECT_EQ(wrong, 0U);
     }
   }
+}
+
+// The 22 numbers below 2^-126 whose binary32 logarithm is -126 escape the Python path's flush; and
+// other blocks keep their small elements.
+TEST(GoldenPresetFlush, EdgesOfTheTwoPaths) {
+  const auto flushed = [](std::uint32_t bits, mxref::block_flush flush) {
+    preset_desc p = preset::microxcaling_cpp;
+    p.elements.flush = flush;
+    const float x[2] = {golden::to_float(bits), 0.0F};
+    float got[2];
+    EXPECT_TRUE(mxref::fake_quantize(mxref::view(x, 1, 2), mxref::view(got, 1, 2),
+                                     mxref::E5M2::desc, 32, p.quantizer()));
+    return got[0] == 0;
+  };
+  constexpr std::uint32_t least_normal = 0x00800000;
+  EXPECT_FALSE(flushed(least_normal - 1, mxref::block_flush::none));
+  EXPECT_TRUE(flushed(least_normal - 1, mxref::block_flush::subnormal));
+  EXPECT_FALSE(flushed(least_normal, mxref::block_flush::subnormal));
+  EXPECT_TRUE(flushed(least_normal - 23, mxref::block_flush::rounded));
+  EXPECT_FALSE(flushed(least_normal - 22, mxref::block_flush::rounded));
+
+  preset_desc p = preset::microxcaling_cpp;
+  p.elements.flush = mxref::block_flush::subnormal;
+  const float x[2] = {0x1p-126F, 0x1p-130F};
+  float got[2];
+  EXPECT_TRUE(mxref::fake_quantize(mxref::view(x, 1, 2), mxref::view(got, 1, 2), mxref::E5M2::desc,
+                                   32, p.quantizer()));
+  EXPECT_EQ(got[1], x[1]);
 }
 
 // torchao and gfloat blocks: scales and codes.
