@@ -13,7 +13,7 @@ std::uint32_t magnitude_bits(float x) noexcept {
 }
 
 /// The numbers above T * 2^floor(log2 amax): a threshold pattern a block.
-clamp_counts count_row(const float* x, index_t width, int block) {
+clamp_counts count_row(const float* x, index_t width, int block, const clamp_rules& rules) {
   clamp_counts counts;
   counts.numbers = static_cast<std::uint64_t>(width);
   for (index_t k = 0; k < width; k += block) {
@@ -23,9 +23,9 @@ clamp_counts count_row(const float* x, index_t width, int block) {
     const std::uint32_t exponent = top & 0x7F800000U;
     if (exponent == 0 || exponent == 0x7F800000U) continue;
     for (int t = 0; t < threshold_count; ++t) {
-      // T is in [1, 2): its fraction under the block's exponent.
-      const std::uint32_t limit =
-          exponent | (mxref::bit_cast<std::uint32_t>(thresholds[t].significand) & 0x007FFFFFU);
+      const float significand = t == 0 ? rules.e2m1 : thresholds[t].significand;
+      const std::uint32_t limit = exponent + mxref::bit_cast<std::uint32_t>(significand) -
+                                  mxref::bit_cast<std::uint32_t>(1.0F);
       std::uint32_t above = 0;
       for (index_t i = 0; i < n; ++i) above += magnitude_bits(x[k + i]) > limit ? 1U : 0U;
       counts.above[static_cast<std::size_t>(t)] += above;
@@ -36,14 +36,16 @@ clamp_counts count_row(const float* x, index_t width, int block) {
 
 }  // namespace
 
-clamp_counts count_clamped(const engine& e, const tensor& x, int block, vector_rounding r) {
+clamp_counts count_clamped(const engine& e, const tensor& x, int block, vector_rounding r,
+                           const clamp_rules& rules) {
   const index_t at_once = engine::rows_at_once(x.width, 1);
   std::vector<clamp_counts> parts(static_cast<std::size_t>((x.rows + at_once - 1) / at_once));
   e.for_pieces(x.rows, at_once, [&](index_t first, index_t rows) {
     std::vector<float> line(static_cast<std::size_t>(x.width));
     for (index_t row = first; row < first + rows; ++row) {
       e.vectors().round(r, x.data + row * x.width, x.width, line.data());
-      parts[static_cast<std::size_t>(first / at_once)].add(count_row(line.data(), x.width, block));
+      parts[static_cast<std::size_t>(first / at_once)].add(
+          count_row(line.data(), x.width, block, rules));
     }
   });
   clamp_counts counts;
@@ -52,8 +54,8 @@ clamp_counts count_clamped(const engine& e, const tensor& x, int block, vector_r
 }
 
 void clamp_observer::see(tensor_kind kind, const tensor& t, vector_rounding r) {
-  const int block = kind == tensor_kind::gain ? gain_block_ : 32;
-  counts_[static_cast<std::size_t>(kind)].add(count_clamped(engine_, t, block, r));
+  const int block = kind == tensor_kind::gain ? rules_.gain_block : 32;
+  counts_[static_cast<std::size_t>(kind)].add(count_clamped(engine_, t, block, r, rules_));
 }
 
 gain_statistics measure_gains(const engine& e, const student& s, const float* parameters) {

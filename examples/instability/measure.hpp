@@ -22,6 +22,12 @@ inline constexpr threshold thresholds[] = {
     {1.5F, "e2m1"}, {1.75F, "e4m3 e5m2 e3m2"}, {1.875F, "e2m3"}};
 inline constexpr int threshold_count = 3;
 
+/// How clamped numbers are counted; the defaults are right, see quirk_settings for others.
+struct clamp_rules {
+  int gain_block = 32;
+  float e2m1 = thresholds[0].significand;  ///< counted for the first threshold
+};
+
 /// Numbers of a tensor whose magnitude, divided by the power of two of their block's largest one,
 /// is above a threshold T: those that the floor rule clamps to T, by more than half an ulp or less.
 struct clamp_counts {
@@ -39,18 +45,19 @@ struct clamp_counts {
 };
 
 /// Counts along rows in blocks, each number first rounded by r.
-clamp_counts count_clamped(const engine& e, const tensor& x, int block, vector_rounding r);
+clamp_counts count_clamped(const engine& e, const tensor& x, int block, vector_rounding r,
+                           const clamp_rules& rules = {});
 
 /// Counts what a pass shows, kind by kind.
 class clamp_observer : public tensor_observer {
  public:
-  clamp_observer(const engine& e, int gain_block) : engine_(e), gain_block_(gain_block) {}
+  clamp_observer(const engine& e, const clamp_rules& rules) : engine_(e), rules_(rules) {}
   void see(tensor_kind kind, const tensor& t, vector_rounding r) override;
   const clamp_counts& of(tensor_kind kind) const { return counts_[static_cast<std::size_t>(kind)]; }
 
  private:
   engine engine_;
-  int gain_block_;
+  clamp_rules rules_;
   std::array<clamp_counts, tensor_kind_count> counts_{};
 };
 

@@ -18,7 +18,9 @@ struct quirk_settings {
   bool quantized_teacher = false;
   bool fresh_noise = false;
   bool column_bump = false;
+  bool bump_e4m3_only = false;
   bool norm_blocks_of_16 = false;
+  bool e2m1_emax_3 = false;
 };
 
 struct data_settings {
@@ -132,7 +134,9 @@ void describe(V& v, quirk_settings& q) {
   v.flag("quantized_teacher", q.quantized_teacher, "the MX run has a teacher in MX");
   v.flag("fresh_noise", q.fresh_noise, "the MX run has other label noise than the FP32 run");
   v.flag("column_bump", q.column_bump, "scale rule bump means column-bump");
+  v.flag("bump_e4m3_only", q.bump_e4m3_only, "scale rule bump means floor for other formats");
   v.flag("norm_blocks_of_16", q.norm_blocks_of_16, "clamped gains are counted in blocks of 16");
+  v.flag("e2m1_emax_3", q.e2m1_emax_3, "clamped numbers of E2M1 are counted as if emax were 3");
 }
 
 template <class V>
@@ -168,7 +172,9 @@ inline precision effective_precision(const study_settings& s) {
   precision p = s.precision;
   if (s.quirks.frozen_beta) p.train_beta = false;
   for (role_precision& r : p.roles) {
-    if (s.quirks.column_bump && r.scale == scale_choice::bump) r.scale = scale_choice::column_bump;
+    if (r.scale != scale_choice::bump) continue;
+    if (s.quirks.column_bump) r.scale = scale_choice::column_bump;
+    if (s.quirks.bump_e4m3_only && r.format != element::e4m3) r.scale = scale_choice::floor;
   }
   return p;
 }

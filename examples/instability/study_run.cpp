@@ -140,14 +140,16 @@ void study_run::take_step() {
   row.put("learning_rate",
           learning_rate(at(arm::mx)->train.settings().optimizer, static_cast<std::uint64_t>(step_),
                         static_cast<std::uint64_t>(settings_.steps)));
-  const int gain_block = settings_.quirks.norm_blocks_of_16 ? 16 : 32;
+  clamp_rules rules;
+  if (settings_.quirks.norm_blocks_of_16) rules.gain_block = 16;
+  if (settings_.quirks.e2m1_emax_3) rules.e2m1 = 0.75F;  // 6 / 2^3
   for (const arm a : arms) {
     if (at(a) == nullptr) continue;
     one_run& r = *at(a);
     const batch& b = data_of(a);
     // First, for the pass itself leaves the step's tensors behind.
     if (a == arm::mx && compared) r.train.gradient(full_precision(), b, reference_);
-    clamp_observer clamps(engine_, gain_block);
+    clamp_observer clamps(engine_, rules);
     r.loss = r.train.gradient(r.precision, b, r.gradient, measured ? &clamps : nullptr);
     if (!last) r.watch.see(step_, r.loss);
     not_finite_ = not_finite_ || !std::isfinite(r.loss);

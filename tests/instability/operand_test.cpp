@@ -111,9 +111,13 @@ TEST(Measure, ClampCountsEqualTheDefinition) {
   const index_t width = 80;
   std::vector<float> x = normal_numbers(static_cast<std::size_t>(rows * width), 8, 0.03F, 0.93F);
   for (std::size_t i = 0; i < 32; ++i) x[i] = 0;  // a block of zeros
-  const clamp_counts got =
-      count_clamped(e, {x.data(), rows, width}, 32, vector_rounding::nearest_even);
+  const tensor all{x.data(), rows, width};
+  const clamp_counts got = count_clamped(e, all, 32, vector_rounding::nearest_even);
+  clamp_rules quirk;
+  quirk.e2m1 = 0.75F;
+  const clamp_counts by_quirk = count_clamped(e, all, 32, vector_rounding::nearest_even, quirk);
   std::array<std::uint64_t, threshold_count> want{};
+  std::uint64_t want_by_quirk = 0;
   for (index_t row = 0; row < rows; ++row) {
     for (index_t k = 0; k < width; k += 32) {
       const index_t n = std::min<index_t>(32, width - k);
@@ -129,12 +133,15 @@ TEST(Measure, ClampCountsEqualTheDefinition) {
           const float limit = std::ldexp(thresholds[t].significand, std::ilogb(top));
           want[t] += value(i) > limit ? 1 : 0;
         }
+        want_by_quirk += value(i) > std::ldexp(0.75F, std::ilogb(top)) ? 1 : 0;
       }
     }
   }
   EXPECT_EQ(got.numbers, static_cast<std::uint64_t>(rows * width));
   EXPECT_EQ(got.above, want);
   EXPECT_GT(want[1], 1000U);
+  EXPECT_EQ(by_quirk.above, (std::array{want_by_quirk, want[1], want[2]}));
+  EXPECT_GT(want_by_quirk, want[0]);
 }
 
 TEST(Measure, ThresholdsAreThoseOfTheFormats) {

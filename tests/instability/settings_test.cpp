@@ -120,6 +120,10 @@ TEST(Settings, QuirksChangeThePrecision) {
   s.quirks.column_bump = true;
   EXPECT_EQ(effective_precision(s)[role::a].scale, scale_choice::column_bump);
   EXPECT_EQ(effective_precision(s)[role::w].scale, scale_choice::floor);
+  s.quirks.bump_e4m3_only = true;
+  EXPECT_EQ(effective_precision(s)[role::a].scale, scale_choice::column_bump);
+  s.precision[role::a].format = element::e5m2;
+  EXPECT_EQ(effective_precision(s)[role::a].scale, scale_choice::floor);
 }
 
 TEST(Settings, SchemaNamesEveryKeyAndItsLimits) {
