@@ -57,10 +57,10 @@ ordered_json formats_json() {
 }
 
 void print_formats() {
-  fmt::print("{:<6} {:>4} {:>3} {:>3} {:>4} {:>5} {:>12} {:>12} {:>12}  {}\n", "format", "bits",
+  fmt::print("{:<11} {:>4} {:>3} {:>3} {:>4} {:>5} {:>12} {:>12} {:>12}  {}\n", "format", "bits",
              "exp", "man", "bias", "emax", "largest", "min normal", "smallest", "");
   for (const ordered_json& f : formats_json()) {
-    fmt::print("{:<6} {:>4} {:>3} {:>3} {:>4} {:>5} {:>12.6g} {:>12.6g} {:>12.6g}  {}\n",
+    fmt::print("{:<11} {:>4} {:>3} {:>3} {:>4} {:>5} {:>12.6g} {:>12.6g} {:>12.6g}  {}\n",
                f["name"].get<std::string>(), f["bits"].get<int>(), f["exponent_bits"].get<int>(),
                f["mantissa_bits"].get<int>(), f["bias"].get<int>(), f["emax"].get<int>(),
                f["largest"].get<double>(), f["smallest_normal"].get<double>(),
