@@ -90,13 +90,14 @@ inline constexpr int chain_tile_rows = has_fused_multiply_add ? 6 : 2;
 inline constexpr int chain_tile_vectors = has_fused_multiply_add ? 2 : 1;
 #endif
 
-template <int Vectors>
+template <int Vectors, bool ByColumns>
 HWY_INLINE void chain_tile(const simd::chain_operands& o, float* HWY_RESTRICT c, index_t c_stride) {
   const chain_f32 d;
   constexpr int rows = chain_tile_rows;
   const auto lanes = static_cast<index_t>(hn::Lanes(d));
   chain_vec acc[rows][Vectors];
   const float* HWY_RESTRICT b = o.b;
+  const float* HWY_RESTRICT column = o.a;
   const float* a[rows];
   HWY_UNROLL(rows)
   for (int i = 0; i < rows; ++i) {
@@ -112,11 +113,12 @@ HWY_INLINE void chain_tile(const simd::chain_operands& o, float* HWY_RESTRICT c,
     for (int j = 0; j < Vectors; ++j) right[j] = hn::LoadU(d, b + j * lanes);
     HWY_UNROLL(rows)
     for (int i = 0; i < rows; ++i) {
-      const chain_vec left = hn::Set(d, a[i][k]);
+      const chain_vec left = hn::Set(d, ByColumns ? column[i] : a[i][k]);
       HWY_UNROLL(4)
       for (int j = 0; j < Vectors; ++j) acc[i][j] = fused_multiply_add(left, right[j], acc[i][j]);
     }
     b += Vectors * lanes;
+    column += o.a_stride;
   }
   HWY_UNROLL(rows)
   for (int i = 0; i < rows; ++i) {
@@ -126,6 +128,12 @@ HWY_INLINE void chain_tile(const simd::chain_operands& o, float* HWY_RESTRICT c,
       hn::StoreU(sum, d, c + i * c_stride + j * lanes);
     }
   }
+}
+
+template <int Vectors>
+HWY_INLINE void chain_tile(const simd::chain_operands& o, float* c, index_t c_stride) {
+  if (o.a_is_by_columns) return chain_tile<Vectors, true>(o, c, c_stride);
+  return chain_tile<Vectors, false>(o, c, c_stride);
 }
 
 inline void chain_kernel(const simd::chain_operands& o, float* c, index_t c_stride) {

@@ -34,26 +34,31 @@ struct chain_plan {
   static constexpr index_t packed_floats = index_t{1} << 23;
   static constexpr index_t cached_floats = index_t{1} << 17;
   static constexpr index_t padding = 16;  ///< floats behind a row, so that rows do not share sets
-  static constexpr index_t most_rows = 1024;  ///< of a task, so that its part of D stays near
+  static constexpr index_t most_rows = 128;  ///< of a task, so that its part of D stays near
 
   index_t rows;    ///< of a tile
   index_t cols;    ///< of a panel
   index_t panels;  ///< of B
   index_t group;   ///< panels packed at a time
   index_t cached;  ///< panels taken at a time
-  index_t task_rows;
+  index_t row_tiles;
+  index_t down;       ///< tasks below each other
+  index_t task_rows;  ///< of the largest
   index_t task_panels;
 
   chain_plan(const kernel_table& k, index_t m, index_t n, index_t depth, index_t workers) noexcept
       : rows(k.chain_rows), cols(k.chain_vectors * k.lanes), panels(ceil_div(n, cols)) {
     group = even_part(panels, packed_floats / (cols * depth + 1));
     cached = even_part(group, cached_floats / (cols * smaller(depth, depth_block) + 1));
-    const index_t row_tiles = ceil_div(m, rows);
+    row_tiles = ceil_div(m, rows);
     const index_t tasks = workers == 1 ? 1 : 4 * workers;
-    const index_t down = smaller(row_tiles, larger(ceil_div(m, most_rows), tasks));
+    down = smaller(row_tiles, larger(ceil_div(m, most_rows), tasks));
     task_rows = ceil_div(row_tiles, down) * rows;
     task_panels = ceil_div(group, smaller(group, ceil_div(tasks, down)));
   }
+
+  /// The first row of task i of `down`; tasks differ by one tile at most.
+  index_t first_row(index_t i) const noexcept { return i * row_tiles / down * rows; }
 
  private:
   /// The size of the parts, at most `most`, into which `all` divides evenly.
@@ -69,9 +74,8 @@ struct chain_worker {
 
   void lay_out(memory_pool& pool, const chain_plan& plan, index_t depth, bool direct) noexcept {
     const index_t k = smaller(depth, chain_plan::depth_block);
-    scratch = pool.take<float>(
-        k * (decoder_a.by_columns() ? larger(plan.task_rows, plan.cols) : plan.cols));
-    rows_a = pool.take<float>((k + chain_plan::padding) * plan.task_rows);
+    scratch = pool.take<float>((k + chain_plan::padding) * plan.cols);
+    part_a = pool.take<float>((k + chain_plan::padding) * (plan.task_rows + chain_plan::padding));
     tile = pool.take<float>(plan.rows * plan.cols);
     if (!direct) sums = pool.take<float>(plan.task_rows * plan.task_panels * plan.cols);
   }
@@ -86,7 +90,7 @@ struct chain_worker {
   run_decoder decoder_b;
   run_decoder decoder_c;
   float* scratch = nullptr;
-  float* rows_a = nullptr;
+  float* part_a = nullptr;
   float* tile = nullptr;  ///< for tiles that stick out of the product
   float* sums = nullptr;  ///< where D cannot hold them
 };
@@ -127,10 +131,12 @@ class chain_product {
         pack(*workers_[static_cast<std::size_t>(worker)], first + i, panel(i));
       });
       const index_t across = ceil_div(panels, plan_.task_panels);
-      e_.run(across * ceil_div(a_.rows, plan_.task_rows), [&](index_t i, index_t worker) {
+      e_.run(across * plan_.down, [&](index_t i, index_t worker) {
         const control_register_guard guard;
         const index_t left = i % across * plan_.task_panels;
-        task(*workers_[static_cast<std::size_t>(worker)], i / across * plan_.task_rows, first, left,
+        const index_t row = plan_.first_row(i / across);
+        const index_t rows = smaller(a_.rows, plan_.first_row(i / across + 1)) - row;
+        task(*workers_[static_cast<std::size_t>(worker)], row, rows, first, left,
              smaller(panels - left, plan_.task_panels));
       });
     }
@@ -166,41 +172,39 @@ class chain_product {
     }
     for (index_t k = 0; k < b_.depth; k += chain_plan::depth_block) {
       const index_t depth = smaller(b_.depth - k, chain_plan::depth_block);
+      const index_t stride = depth + chain_plan::padding;
       float* rows = w.scratch;
       for (index_t j = 0; j < width; ++j) {
         if (j < count) {
-          w.decoder_b.values(col + j, k, depth, rows + j * depth);
+          w.decoder_b.values(col + j, k, depth, rows + j * stride);
         } else {
-          for (index_t i = 0; i < depth; ++i) rows[j * depth + i] = 0;
+          for (index_t i = 0; i < depth; ++i) rows[j * stride + i] = 0;
         }
       }
-      transpose(kernels_, rows, depth, width, depth, out + k * width, width);
+      transpose(kernels_, rows, stride, width, depth, out + k * width, width);
     }
   }
 
-  /// Rows of A, k from .. from + depth - 1, one after the other; the last tile is filled with
-  /// zeros.
-  void decode_rows(chain_worker& w, index_t row, index_t count, index_t from,
-                   index_t depth) noexcept {
-    float* rows = w.rows_a;
-    const index_t stride = depth + chain_plan::padding;
-    if (w.decoder_a.by_columns()) {
-      float* columns = w.scratch;
-      for (index_t k = 0; k < depth; ++k) {
-        w.decoder_a.column_values(row, from + k, count, columns + k * count);
-      }
-      transpose(kernels_, columns, count, depth, count, rows, stride);
-    } else {
-      for (index_t i = 0; i < count; ++i) {
-        w.decoder_a.values(row + i, from, depth, rows + i * stride);
-      }
-    }
+  /// Rows of A, k from .. from + depth - 1: one after the other, or k by k where A is transposed.
+  /// The last tile is filled with zeros.
+  void decode_part(chain_worker& w, index_t row, index_t count, index_t from, index_t depth,
+                   index_t stride) noexcept {
+    float* part = w.part_a;
     const index_t whole = ceil_div(count, plan_.rows) * plan_.rows;
-    for (index_t i = count * stride; i < whole * stride; ++i) rows[i] = 0;
+    if (w.decoder_a.by_columns()) {
+      for (index_t k = 0; k < depth; ++k, part += stride) {
+        w.decoder_a.column_values(row, from + k, count, part);
+        for (index_t i = count; i < whole; ++i) part[i] = 0;
+      }
+      return;
+    }
+    for (index_t i = 0; i < count; ++i) w.decoder_a.values(row + i, from, depth, part + i * stride);
+    for (index_t i = count * stride; i < whole * stride; ++i) part[i] = 0;
   }
 
-  void task(chain_worker& w, index_t row, index_t first, index_t left, index_t panels) noexcept {
-    const index_t rows = smaller(a_.rows - row, plan_.task_rows);
+  /// Some rows of D by `panels` of the packed panels from `left` on; the group begins at `first`.
+  void task(chain_worker& w, index_t row, index_t rows, index_t first, index_t left,
+            index_t panels) noexcept {
     const index_t col = (first + left) * plan_.cols;
     const index_t cols = smaller(b_.rows - col, panels * plan_.cols);
     float* sums = w.sums;
@@ -218,14 +222,15 @@ class chain_product {
     chain_operands o;
     for (index_t k = 0; k < a_.depth; k += chain_plan::depth_block) {
       o.depth = smaller(a_.depth - k, chain_plan::depth_block);
-      o.a_stride = o.depth + chain_plan::padding;
+      o.a_is_by_columns = w.decoder_a.by_columns();
+      o.a_stride = (o.a_is_by_columns ? plan_.task_rows : o.depth) + chain_plan::padding;
       o.first = k == 0 && !starts_at_c;
       o.last = k + o.depth == a_.depth;
-      decode_rows(w, row, rows, k, o.depth);
+      decode_part(w, row, rows, k, o.depth, o.a_stride);
       for (index_t begin = 0; begin < panels; begin += plan_.cached) {
         const index_t end = smaller(panels, begin + plan_.cached);
         for (index_t i = 0; i < rows; i += plan_.rows) {
-          o.a = w.rows_a + i * o.a_stride;
+          o.a = w.part_a + i * (o.a_is_by_columns ? 1 : o.a_stride);
           for (index_t j = begin; j < end; ++j) {
             o.vectors = vectors(first + left + j);
             o.b = panel(left + j) + k * o.vectors * kernels_.lanes;

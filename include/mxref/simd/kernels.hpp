@@ -45,8 +45,9 @@ struct convert_policy {
 
 /// A tile of chain_rows outputs by `vectors` vectors of columns, for `depth` consecutive k.
 struct chain_operands {
-  const float* a = nullptr;  ///< a[i * a_stride + k]
+  const float* a = nullptr;  ///< a[i * a_stride + k], or by columns a[k * a_stride + i]
   index_t a_stride = 0;
+  bool a_is_by_columns = false;
   const float* b = nullptr;  ///< b[k * vectors * lanes + j]
   int vectors = 0;           ///< 1 .. chain_vectors
   index_t depth = 0;
