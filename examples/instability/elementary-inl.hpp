@@ -45,14 +45,21 @@ HWY_INLINE half_vec narrowed(f64_vec x) {
 #endif
 }
 
-/// terms[I] + x (terms[I + 1] + x (...)).
-template <std::size_t I = 0, std::size_t N>
-HWY_INLINE f64_vec polynomial(const double (&terms)[N], f64_vec x) {
-  if constexpr (I + 1 == N) {
+/// terms[I] + xx (terms[I + 2] + xx (...)).
+template <std::size_t I, std::size_t N>
+HWY_INLINE f64_vec every_second_term(const double (&terms)[N], f64_vec xx) {
+  if constexpr (I + 2 >= N) {
     return constant(terms[I]);
   } else {
-    return hn::Add(hn::Mul(polynomial<I + 1>(terms, x), x), constant(terms[I]));
+    return hn::Add(hn::Mul(every_second_term<I + 2>(terms, xx), xx), constant(terms[I]));
   }
+}
+
+/// terms[0] + x terms[1] + ...: even and odd powers apart, two chains of half the length.
+template <std::size_t N>
+HWY_INLINE f64_vec polynomial(const double (&terms)[N], f64_vec x) {
+  const f64_vec xx = hn::Mul(x, x);
+  return hn::Add(hn::Mul(every_second_term<1>(terms, xx), x), every_second_term<0>(terms, xx));
 }
 
 /// e^x, |x| <= exp_limit.
