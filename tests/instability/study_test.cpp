@@ -189,6 +189,35 @@ TEST_F(Study, QuirksChangeTheMxRunAlone) {
   }
 }
 
+TEST_F(Study, QuirksOfTheClampCountReachTheLogAlone) {
+  const engine e(2);
+  study_settings s = tiny();
+  s.data.gain_mean = 0.95;
+  s.data.gain_spread = 0.03;
+  const auto shares = [&](const study_settings& with, const char* column) {
+    study_run run(e, with, true, path("run"));
+    EXPECT_TRUE(run.run(4, no_progress));
+    std::vector<double> values;
+    for (const auto& at : log_table(path("run/steps.jsonl")).series(column)) {
+      values.push_back(at.second);
+    }
+    return std::pair(values, run.digest(arm::mx));
+  };
+  study_settings blocks = s;
+  blocks.quirks.norm_blocks_of_16 = true;
+  study_settings table = s;
+  table.quirks.e2m1_emax_3 = true;
+  const auto gains = shares(s, "mx_clamp_gain_1.75");
+  const auto weights = shares(s, "mx_clamp_weight_1.5");
+  ASSERT_FALSE(weights.first.empty());
+  EXPECT_NE(shares(blocks, "mx_clamp_gain_1.75").first, gains.first);
+  EXPECT_EQ(shares(blocks, "mx_clamp_weight_1.5"), weights);
+  EXPECT_EQ(shares(table, "mx_clamp_gain_1.75"), gains);
+  const auto more = shares(table, "mx_clamp_weight_1.5");
+  EXPECT_GT(more.first.at(0), weights.first.at(0) + 0.2);
+  EXPECT_EQ(more.second, weights.second);
+}
+
 /// The quick preset, reduced: the share of clamped gains rises from 0 to most and falls again, and
 /// the gradient error grows; the parameters after it are these, with any compiler.
 TEST_F(Study, ReducedQuickRun) {

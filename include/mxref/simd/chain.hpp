@@ -34,7 +34,7 @@ struct chain_plan {
   static constexpr index_t packed_floats = index_t{1} << 23;
   static constexpr index_t cached_floats = index_t{1} << 17;
   static constexpr index_t padding = 16;  ///< floats behind a row, so that rows do not share sets
-  static constexpr index_t most_rows = 128;  ///< of a task, so that its part of D stays near
+  static constexpr index_t most_rows = 128;  ///< of a task, about: its part of A stays in the cache
 
   index_t rows;    ///< of a tile
   index_t cols;    ///< of a panel
