@@ -16,7 +16,7 @@
 
 #include "elementary-inl.hpp"
 #include "mxref/simd/highway.hpp"
-#include "mxref/simd/rounders-inl.hpp"
+#include "mxref/simd/philox-inl.hpp"
 #include "vector_kernels.hpp"
 
 HWY_BEFORE_NAMESPACE();

@@ -45,7 +45,10 @@ MXREF_HD constexpr std::uint64_t magnitude(std::int64_t x) noexcept {
 }
 
 MXREF_HD constexpr int max_of(int a, int b) noexcept { return a < b ? b : a; }
-MXREF_HD constexpr int min_of(int a, int b) noexcept { return b < a ? b : a; }
+template <class T>
+MXREF_HD constexpr T min_of(T a, T b) noexcept {
+  return b < a ? b : a;
+}
 
 MXREF_END_NAMESPACE
 

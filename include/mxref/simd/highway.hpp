@@ -19,6 +19,14 @@
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
+// For lambdas of inner loops, which compilers else call where they are used in several loops.
+#undef MXREF_INLINE_LAMBDA
+#if HWY_COMPILER_MSVC
+#define MXREF_INLINE_LAMBDA HWY_ATTR
+#else
+#define MXREF_INLINE_LAMBDA HWY_ATTR __attribute__((always_inline))
+#endif
+
 // Tile kernels need vectors of a fixed size, and binary64 to binary32 that overflows to Inf, which
 // Highway's emulated target does not do: it gives the largest finite number.
 #undef MXREF_TILE_KERNELS

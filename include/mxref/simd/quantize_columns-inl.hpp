@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Level 5, per target. quantize and fake_quantize of blocks that run down columns, a vector of
+// Level 5, per target. quantize and fake_quantize of blocks that run down columns, four vectors of
 // columns at a time. Checked against the scalar core: tests/target/convert_test.cpp
 
 #if defined(MXREF_SIMD_QUANTIZE_COLUMNS_INL_) == defined(HWY_TARGET_TOGGLE)
@@ -10,50 +10,103 @@
 #endif
 
 #include <cstdint>
-#include <type_traits>
+#include <cstring>
 
 #include "mxref/quantize.hpp"
 #include "mxref/simd/highway.hpp"
 #include "mxref/simd/kernels.hpp"
 #include "mxref/simd/quantize-inl.hpp"
 #include "mxref/simd/rounders-inl.hpp"
+#include "mxref/simd/scales-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 MXREF_BEGIN_NAMESPACE
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// A vector of columns, block by block: each lane has the scale of its own column. Calls
-/// on_row(k, x, factor, code) for each row k of a block, done(b, code, special) after its rows.
-template <class Row, class Done>
-HWY_INLINE void for_column_blocks(const float* in, index_t in_stride, index_t depth, index_t block,
-                                  const scale_finder& rule, const Row& on_row, const Done& done) {
+#if HWY_TARGET != HWY_SCALAR
+/// The scales of the columns of a chunk.
+struct column_scales {
+  HWY_ALIGN float factor[HWY_MAX_BYTES];
+  HWY_ALIGN float back[HWY_MAX_BYTES];
+  HWY_ALIGN std::uint32_t code[HWY_MAX_BYTES];
+};
+
+/// Columns by the chunk, block by block: calls on_row(k, x, scales) for each row k of a block, x
+/// its numbers in a whole chunk, then done(b, scales), or on_core(b) for a block with NaN or Inf
+/// in one of its columns.
+template <class Row, class Done, class Core>
+HWY_INLINE void for_column_blocks(const float* in, index_t in_stride, index_t depth, index_t cols,
+                                  index_t block, const scale_finder& rule, const Row& on_row,
+                                  const Done& done, const Core& on_core) {
   const f32_tag df;
   const u32_tag du;
   const auto lanes = static_cast<index_t>(hn::Lanes(df));
+  const index_t width = 4 * lanes;
   // Rows at a power of two from each other do not stay in the first cache: they are kept here.
   constexpr index_t kept_rows = 64;
-  HWY_ALIGN float kept[kept_rows * HWY_MAX_BYTES / sizeof(float)];
+  const bool keeps = block <= kept_rows;
+  HWY_ALIGN float kept[kept_rows * HWY_MAX_BYTES];
+  if (cols < width) std::memset(kept, 0, sizeof kept);
+  column_scales scales;
   for (index_t first = 0; first < depth; first += block) {
-    const index_t last = first + block < depth ? first + block : depth;
-    u32_vec amax = hn::Zero(du);
+    const index_t last = min_of(first + block, depth);
+    // Row k, where it may be in whole vectors, and a place to keep it.
+    const auto row = [&](index_t k) HWY_ATTR {
+      const float* from = in + k * in_stride;
+      if (cols == width) return from;
+      float* to = kept + (keeps ? k - first : 0) * width;
+      std::memcpy(to, from, static_cast<std::size_t>(cols) * sizeof(float));
+      return static_cast<const float*>(to);
+    };
+    u32_vec top0 = hn::Zero(du);
+    u32_vec top1 = top0;
+    u32_vec top2 = top0;
+    u32_vec top3 = top0;
     for (index_t k = first; k < last; ++k) {
-      const f32_vec x = hn::LoadU(df, in + k * in_stride);
-      amax = hn::Max(amax, hn::And(hn::BitCast(du, x), hn::Set(du, 0x7FFFFFFFU)));
-      if (block <= kept_rows) hn::Store(x, df, kept + (k - first) * lanes);
+      const float* from = row(k);
+      const f32_vec x0 = hn::LoadU(df, from);
+      const f32_vec x1 = hn::LoadU(df, from + lanes);
+      const f32_vec x2 = hn::LoadU(df, from + 2 * lanes);
+      const f32_vec x3 = hn::LoadU(df, from + 3 * lanes);
+      top0 = hn::Max(top0, magnitude_bits(x0));
+      top1 = hn::Max(top1, magnitude_bits(x1));
+      top2 = hn::Max(top2, magnitude_bits(x2));
+      top3 = hn::Max(top3, magnitude_bits(x3));
+      if (keeps && cols == width) {
+        float* to = kept + (k - first) * width;
+        hn::Store(x0, df, to);
+        hn::Store(x1, df, to + lanes);
+        hn::Store(x2, df, to + 2 * lanes);
+        hn::Store(x3, df, to + 3 * lanes);
+      }
     }
-    f32_vec factor;
-    const u32_vec code = rule(amax, factor);
-    const bool special = !hn::AllTrue(
-        du, hn::And(hn::Lt(amax, hn::Set(du, inf_bits)), hn::Lt(code, hn::Set(du, nan_scale))));
-    for (index_t k = first; k < last && !special; ++k) {
-      const f32_vec x = block <= kept_rows ? hn::Load(df, kept + (k - first) * lanes)
-                                           : hn::LoadU(df, in + k * in_stride);
-      on_row(k, x, factor, code);
+    u32_vec most = hn::Zero(du);
+    u32_vec most_code = most;
+    const auto find = [&](u32_vec amax, index_t v) HWY_ATTR {
+      f32_vec factor;
+      const u32_vec code = rule(amax, factor);
+      most = hn::Max(most, amax);
+      most_code = hn::Max(most_code, code);
+      hn::Store(code, du, scales.code + v * lanes);
+      hn::Store(factor, df, scales.factor + v * lanes);
+      hn::Store(scale_values(code), df, scales.back + v * lanes);
+    };
+    find(top0, 0);
+    find(top1, 1);
+    find(top2, 2);
+    find(top3, 3);
+    if (!are_plain(most, most_code)) {
+      on_core(first, last);
+      continue;
     }
-    done(first / block, code, special);
+    for (index_t k = first; k < last; ++k) {
+      on_row(k, keeps ? kept + (k - first) * width : row(k), scales);
+    }
+    done(first / block, scales);
   }
 }
+#endif
 
 /// Part of a strip for the scalar core: its columns as rows, and the positions of their numbers.
 struct core_part {
@@ -70,7 +123,6 @@ inline void quantize_columns_kernel(const float* in, index_t in_stride, index_t 
                                     format_desc f, int block, const simd::convert_policy& p,
                                     std::uint8_t* codes, index_t code_stride, std::uint8_t* scales,
                                     index_t scale_stride) {
-  const auto lanes = static_cast<index_t>(hn::Lanes(f32_tag()));
   const auto core = [&](index_t first, index_t last, index_t col, index_t end) {
     const core_part part(in, in_stride, first, last, col, end, p);
     const quantized_view to{f,
@@ -82,66 +134,80 @@ inline void quantize_columns_kernel(const float* in, index_t in_stride, index_t 
                             code_stride};
     detail::quantize_rows(part.in, to, core_quantizer(p), part.order);
   };
-  index_t col = 0;
-  with_rounder(f, block, p, p.row_step == 1, [&](auto round_to) HWY_ATTR {
+#if HWY_TARGET != HWY_SCALAR
+  const bool done = with_rounder(f, p, p.row_step == 1, [&](auto round_to) HWY_ATTR {
+    const f32_tag df;
+    const auto lanes = static_cast<index_t>(hn::Lanes(df));
     word_source<decltype(round_to)> words(p);
     const scale_finder rule(f, p.scale);
-    HWY_ALIGN std::uint32_t lane_codes[HWY_MAX_BYTES / sizeof(std::uint32_t)] = {};
-    for (; col + lanes <= cols; col += lanes) {
+    for (index_t col = 0; col < cols; col += chunk_size()) {
+      const index_t n = min_of(cols - col, chunk_size());
       for_column_blocks(
-          in + col, in_stride, depth, block, rule,
-          [&](index_t k, f32_vec x, f32_vec factor, u32_vec) HWY_ATTR {
-            words.fill(order_of(p).at(col, k).first, lanes);
-            store_bytes(round_to.codes(x, factor, words.at(0)), codes + k * code_stride + col);
+          in + col, in_stride, depth, n, block, rule,
+          [&](index_t k, const float* x, const column_scales& of) MXREF_INLINE_LAMBDA {
+            words.move_to(order_of(p).at(col, k).first, n);
+            const u8_vec row = codes_of(
+                round_to, [&](index_t v) HWY_ATTR { return hn::LoadU(df, x + v * lanes); },
+                [&](index_t v) HWY_ATTR { return hn::Load(df, of.factor + v * lanes); }, words);
+            std::uint8_t* to = codes + k * code_stride + col;
+            if (n == chunk_size()) return hn::StoreU(row, u8_tag(), to);
+            HWY_ALIGN std::uint8_t bytes[HWY_MAX_BYTES];
+            hn::Store(row, u8_tag(), bytes);
+            std::memcpy(to, bytes, static_cast<std::size_t>(n));
           },
-          [&](index_t b, u32_vec code, bool special) HWY_ATTR {
-            const index_t first = b * block;
-            if (special) {
-              return core(first, first + block < depth ? first + block : depth, col, col + lanes);
+          [&](index_t b, const column_scales& of) HWY_ATTR {
+            for (index_t c = 0; c < n; ++c) {
+              scales[(col + c) * scale_stride + b] = static_cast<std::uint8_t>(of.code[c]);
             }
-            hn::Store(code, u32_tag(), lane_codes);
-            for (index_t c = 0; c < lanes; ++c) {
-              scales[(col + c) * scale_stride + b] = static_cast<std::uint8_t>(lane_codes[c]);
-            }
-          });
+          },
+          [&](index_t first, index_t last) { core(first, last, col, col + n); });
     }
   });
-  if (col < cols) core(0, depth, col, cols);
+  if (done) return;
+#endif
+  core(0, depth, 0, cols);
 }
 
 inline void fake_quantize_columns_kernel(const float* in, index_t in_stride, index_t depth,
                                          index_t cols, format_desc f, int block,
                                          const simd::convert_policy& p, float* out,
                                          index_t out_stride) {
-  const f32_tag df;
-  const auto lanes = static_cast<index_t>(hn::Lanes(df));
   const auto core = [&](index_t first, index_t last, index_t col, index_t end) {
     const core_part part(in, in_stride, first, last, col, end, p);
     const matrix_view<float> to{out + first * out_stride + col, end - col, last - first, 1,
                                 out_stride};
     detail::fake_quantize_rows(part.in, to, f, block, core_quantizer(p), part.order);
   };
-  index_t col = 0;
-  with_rounder(f, block, p, p.row_step == 1, [&](auto round_to) HWY_ATTR {
+#if HWY_TARGET != HWY_SCALAR
+  const bool done = with_rounder(f, p, p.row_step == 1, [&](auto round_to) HWY_ATTR {
+    const f32_tag df;
+    const auto lanes = static_cast<index_t>(hn::Lanes(df));
     word_source<decltype(round_to)> words(p);
     const scale_finder rule(f, p.scale);
-    for (; col + lanes <= cols; col += lanes) {
+    for (index_t col = 0; col < cols; col += chunk_size()) {
+      const index_t n = min_of(cols - col, chunk_size());
       for_column_blocks(
-          in + col, in_stride, depth, block, rule,
-          [&](index_t k, f32_vec x, f32_vec factor, u32_vec code) HWY_ATTR {
-            words.fill(order_of(p).at(col, k).first, lanes);
-            hn::StoreU(round_to.values(x, factor, scale_values(code), words.at(0)), df,
-                       out + k * out_stride + col);
-          },
-          [&](index_t b, u32_vec, bool special) HWY_ATTR {
-            const index_t first = b * block;
-            if (special) {
-              core(first, first + block < depth ? first + block : depth, col, col + lanes);
+          in + col, in_stride, depth, n, block, rule,
+          [&](index_t k, const float* x, const column_scales& of) MXREF_INLINE_LAMBDA {
+            words.move_to(order_of(p).at(col, k).first, n);
+            HWY_ALIGN float some[HWY_MAX_BYTES];
+            float* row = out + k * out_stride + col;
+            float* to = n == chunk_size() ? row : some;
+            values_of(
+                round_to, [&](index_t v) HWY_ATTR { return hn::LoadU(df, x + v * lanes); },
+                [&](index_t v) HWY_ATTR { return hn::Load(df, of.factor + v * lanes); },
+                [&](index_t v) HWY_ATTR { return hn::Load(df, of.back + v * lanes); }, words, to);
+            if (n != chunk_size()) {
+              std::memcpy(row, some, static_cast<std::size_t>(n) * sizeof(float));
             }
-          });
+          },
+          [](index_t, const column_scales&) {},
+          [&](index_t first, index_t last) { core(first, last, col, col + n); });
     }
   });
-  if (col < cols) core(0, depth, col, cols);
+  if (done) return;
+#endif
+  core(0, depth, 0, cols);
 }
 
 }  // namespace HWY_NAMESPACE
