@@ -232,14 +232,11 @@ class stochastic_rounder : public rounder_base {
     const u32_vec near_shift = hn::Min(shift, most_shift);
     const u32_vec steps =
         hn::Shr(hn::Add(sig, hn::Shr(word, hn::Sub(hn::Set(du, 32U), near_shift))), near_shift);
-    // Not so far below an ulp: no digit is kept there, and 32 bits hold the fraction, but not its
-    // sum with a word.
+    // Far below an ulp no digit is kept, and 32 bits hold the fraction, but not its sum with a
+    // word. Nothing is left of a zero's leading digit: takes_format bounds its shift.
     const auto is_far = hn::Gt(shift, most_shift);
     if (hn::AllFalse(du, is_far)) return steps;
-    const u32_vec far_shift = hn::Min(hn::Sub(shift, hn::Set(du, 32U)), most_shift);
-    const auto is_zero = hn::Eq(field, hn::Zero(du));
-    const u32_vec fraction =
-        hn::And(hn::Shr(hn::IfThenZeroElse(is_zero, sig), far_shift), hn::Set(du, mask_));
+    const u32_vec fraction = hn::Shr(sig, hn::Min(hn::Sub(shift, hn::Set(du, 32U)), most_shift));
     const auto carry = hn::Lt(hn::Add(fraction, word), word);
     return hn::IfThenElse(is_far, hn::IfThenElseZero(carry, hn::Set(du, 1U)), steps);
   }
