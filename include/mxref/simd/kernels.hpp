@@ -19,6 +19,9 @@ MXREF_BEGIN_NAMESPACE
 namespace simd {
 
 /// Asks for the memory that is read soon; nothing where the compiler has no such request.
+#if defined(__GNUC__)
+__attribute__((always_inline))  // g++ takes a function that only prefetches for one without effect
+#endif
 inline void prefetch(const void* p, index_t bytes) noexcept {
 #if defined(__GNUC__)
   for (index_t i = 0; i < bytes; i += 64) __builtin_prefetch(static_cast<const char*>(p) + i);

@@ -170,7 +170,7 @@ HWY_INLINE bool are_plain(u32_vec amax, u32_vec code) {
 /// run is so many blocks at most, and so many numbers, but one block at least: two runs stay in the
 /// first cache.
 inline constexpr index_t run_blocks = 64;
-inline constexpr index_t run_numbers = 2048;
+inline constexpr index_t run_numbers = 1024;
 
 /// Scales of a run, and whether a block of it is one for the scalar core.
 struct block_run {
