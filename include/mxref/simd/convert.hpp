@@ -281,6 +281,11 @@ status dequantize_with(const kernel_table& kernels, const operand_view& in, matr
           const index_t n = in.depth - from < piece ? in.depth - from : piece;
           float* to = out.data + row * out.row_stride + from * out.col_stride;
           float* numbers = contiguous && !past_caches ? to : scratch.row(worker);
+          const index_t soon = from + 3 * piece;  // a decoder alone does not keep memory busy
+          if (past_caches && in.storage == code_storage::containers && soon + piece <= in.depth) {
+            const auto* codes = static_cast<const std::uint8_t*>(in.codes);
+            prefetch(codes + row * in.row_bytes + soon * in.col_bytes, piece * in.col_bytes);
+          }
           decoder.values(row, from, n, numbers);
           if (past_caches) kernels.stream(numbers, n, to);
           if (contiguous) continue;
