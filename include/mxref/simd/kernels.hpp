@@ -22,7 +22,8 @@ namespace simd {
 #if defined(__GNUC__)
 __attribute__((always_inline))  // g++ takes a function that only prefetches for one without effect
 #endif
-inline void prefetch(const void* p, index_t bytes) noexcept {
+inline void
+prefetch(const void* p, index_t bytes) noexcept {
 #if defined(__GNUC__)
   for (index_t i = 0; i < bytes; i += 64) __builtin_prefetch(static_cast<const char*>(p) + i);
 #else
