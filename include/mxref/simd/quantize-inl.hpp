@@ -54,10 +54,19 @@ HWY_INLINE u8_vec codes_of(const Rounder& round_to, const Numbers& x, const Fact
                            const word_source<Rounder>& words) {
   const auto lanes = static_cast<index_t>(hn::Lanes(f32_tag()));
   u32_vec place0, place1, place2, place3;
-  const u32_vec steps0 = round_to.steps(x(0), factor(0), words.at(0), place0);
-  const u32_vec steps1 = round_to.steps(x(1), factor(1), words.at(lanes), place1);
-  const u32_vec steps2 = round_to.steps(x(2), factor(2), words.at(2 * lanes), place2);
-  const u32_vec steps3 = round_to.steps(x(3), factor(3), words.at(3 * lanes), place3);
+  u32_vec farthest = hn::Zero(u32_tag());
+  u32_vec steps0 = round_to.steps(x(0), factor(0), words.at(0), place0, farthest);
+  u32_vec steps1 = round_to.steps(x(1), factor(1), words.at(lanes), place1, farthest);
+  u32_vec steps2 = round_to.steps(x(2), factor(2), words.at(2 * lanes), place2, farthest);
+  u32_vec steps3 = round_to.steps(x(3), factor(3), words.at(3 * lanes), place3, farthest);
+  if constexpr (std::is_same_v<Rounder, stochastic_rounder>) {
+    if (round_to.is_far(farthest)) {
+      steps0 = round_to.far_steps(x(0), factor(0), words.at(0));
+      steps1 = round_to.far_steps(x(1), factor(1), words.at(lanes));
+      steps2 = round_to.far_steps(x(2), factor(2), words.at(2 * lanes));
+      steps3 = round_to.far_steps(x(3), factor(3), words.at(3 * lanes));
+    }
+  }
   return round_to.codes(steps0, steps1, steps2, steps3, place0, place1, place2, place3);
 }
 
@@ -78,7 +87,7 @@ HWY_INLINE void values_of(const Rounder& round_to, const Numbers& x, const Facto
   hn::StoreU(v3, df, out + 3 * lanes);
 }
 
-/// Consecutive numbers of a row and the scales of their blocks: number i has scale i >> shift.
+/// Consecutive numbers of a row, and the scales of their blocks.
 struct row_part {
   index_t row;
   index_t k;  ///< where it begins
@@ -94,19 +103,19 @@ struct row_part {
 template <class Scales, class Part, class Core>
 HWY_INLINE void for_runs(matrix_view<const float> in, const scale_finder& rule, index_t block,
                          const Scales& on_scales, const Part& on_numbers, const Core& on_core) {
-  struct place {
+  struct start {
     index_t row;
     index_t block;
   };
-  const std::integral_constant<int, 63> one_scale;
+  const std::integral_constant<int, 63> one_scale;  // i >> 63 is 0
   const auto lanes = static_cast<index_t>(hn::Lanes(f32_tag()));
   const bool is_regular = block >= lanes && (block & (block - 1)) == 0;
   const int shift = bit_width(static_cast<std::uint64_t>(block)) - 1;
   const index_t row_blocks = (in.cols + block - 1) / block;
   if (row_blocks == 0 || in.rows == 0) return;
   const index_t most = min_of(run_blocks, run_numbers / min_of(block, run_numbers));
-  const auto size_of = [&](place at) { return min_of(row_blocks - at.block, most); };
-  const auto scales_of = [&](place at, block_run& run) HWY_ATTR {
+  const auto size_of = [&](start at) { return min_of(row_blocks - at.block, most); };
+  const auto scales_of = [&](start at, block_run& run) HWY_ATTR {
     const index_t from = at.block * block;
     find_amax(in.data + at.row * in.row_stride + from, min_of(in.cols - from, most * block), block,
               size_of(at), run);
@@ -114,11 +123,11 @@ HWY_INLINE void for_runs(matrix_view<const float> in, const scale_finder& rule, 
     on_scales(at.row, at.block, size_of(at), run);
   };
   block_run runs[2];
-  place at{0, 0};
+  start at{0, 0};
   scales_of(at, runs[0]);
   for (unsigned i = 0; at.row < in.rows; i ^= 1U) {
     const index_t after = at.block + size_of(at);
-    const place next = after < row_blocks ? place{at.row, after} : place{at.row + 1, 0};
+    const start next = after < row_blocks ? start{at.row, after} : start{at.row + 1, 0};
     if (next.row < in.rows) scales_of(next, runs[i ^ 1U]);
     const block_run& run = runs[i];
     const index_t from = at.block * block;

@@ -33,8 +33,8 @@ struct column_scales {
 };
 
 /// Columns by the chunk, block by block: calls on_row(k, x, scales) for each row k of a block, x
-/// its numbers in a whole chunk, then done(b, scales), or on_core(b) for a block with NaN or Inf
-/// in one of its columns.
+/// its numbers in a whole chunk, then done(b, scales) for block b; or on_core(first, last) for the
+/// rows of a block with NaN or Inf in one of its columns.
 template <class Row, class Done, class Core>
 HWY_INLINE void for_column_blocks(const float* in, index_t in_stride, index_t depth, index_t cols,
                                   index_t block, const scale_finder& rule, const Row& on_row,
@@ -47,7 +47,10 @@ HWY_INLINE void for_column_blocks(const float* in, index_t in_stride, index_t de
   constexpr index_t kept_rows = 64;
   const bool keeps = block <= kept_rows;
   HWY_ALIGN float kept[kept_rows * HWY_MAX_BYTES];
-  if (cols < width) std::memset(kept, 0, sizeof kept);
+  if (cols < width) {
+    const index_t used = (keeps ? block : 1) * width;
+    std::memset(kept, 0, static_cast<std::size_t>(used) * sizeof(float));
+  }
   column_scales scales;
   for (index_t first = 0; first < depth; first += block) {
     const index_t last = min_of(first + block, depth);

@@ -153,8 +153,8 @@ class nearest_rounder : public rounder_base {
   nearest_rounder(format_desc f, const simd::convert_policy& p) noexcept
       : rounder_base(f, p), lift_(power_of_two(23 - f.man_bits)) {}
 
-  /// Of x * factor; all finite. The random words are for other rounders.
-  HWY_INLINE u32_vec steps(f32_vec x, f32_vec factor, u32_vec, u32_vec& place) const {
+  /// Of x * factor; all finite. The other arguments are for other rounders.
+  HWY_INLINE u32_vec steps(f32_vec x, f32_vec factor, u32_vec, u32_vec& place, u32_vec&) const {
     const f32_vec y = hn::Mul(x, factor);
     place = with_sign_of(y, exponent_of(y));
     return hn::BitCast(u32_tag(), lifted(y, place));
@@ -185,7 +185,8 @@ class nearest_rounder : public rounder_base {
 };
 
 /// Stochastic rounding, see rounding::stochastic: the discarded fraction of an ulp to 32 bits, cut
-/// to random_bits, plus the random word cut likewise; the carry rounds away. The scale is
+/// to random_bits, plus the random word cut likewise; the carry rounds away. Words are cut already,
+/// and then what is cut from the fraction does not carry. The scale is
 /// multiplied in first: what that loses below 2^-126 is below 2^-32 of any quantum here and never
 /// rounds away.
 class stochastic_rounder : public rounder_base {
@@ -195,15 +196,29 @@ class stochastic_rounder : public rounder_base {
   }
 
   stochastic_rounder(format_desc f, const simd::convert_policy& p) noexcept
-      : rounder_base(f, p),
-        mask_(~static_cast<std::uint32_t>(low_mask(32 - p.random_bits))),
-        man_bits_(f.man_bits) {}
+      : rounder_base(f, p), man_bits_(f.man_bits) {}
 
-  HWY_INLINE u32_vec steps(f32_vec x, f32_vec factor, u32_vec words, u32_vec& place) const {
+  /// farthest: the largest shift so far. Steps are right unless that is far.
+  HWY_INLINE u32_vec steps(f32_vec x, f32_vec factor, u32_vec words, u32_vec& place,
+                           u32_vec& farthest) const {
     const f32_vec y = hn::Mul(x, factor);
     const u32_vec exponent = exponent_of(y);
     place = with_sign_of(y, exponent);
-    return rounded(y, exponent, words);
+    const u32_vec shift = shift_of(y, exponent);
+    farthest = hn::Max(farthest, shift);
+    return near_steps(y, shift, words);
+  }
+
+  /// Far below an ulp no digit is kept, and 32 bits hold the fraction, but not its sum with a word.
+  static HWY_INLINE bool is_far(u32_vec shift) {
+    const u32_tag du;
+    return !hn::AllFalse(du, hn::Gt(shift, hn::Set(du, most_near)));
+  }
+
+  /// The same however far.
+  HWY_INLINE u32_vec far_steps(f32_vec x, f32_vec factor, u32_vec words) const {
+    const f32_vec y = hn::Mul(x, factor);
+    return far_steps(y, shift_of(y, exponent_of(y)), words);
   }
 
   HWY_INLINE f32_vec values(f32_vec x, f32_vec factor, f32_vec back, u32_vec words) const {
@@ -212,36 +227,51 @@ class stochastic_rounder : public rounder_base {
     const f32_vec y = hn::Mul(x, factor);
     const f32_vec mag = magnitude(y);
     const u32_vec exponent = exponent_of(mag);
-    const f32_vec steps = hn::ConvertTo(df, hn::BitCast(i32_tag(), rounded(mag, exponent, words)));
+    const u32_vec shift = shift_of(mag, exponent);
+    const u32_vec rounded =
+        is_far(shift) ? far_steps(mag, shift, words) : near_steps(mag, shift, words);
+    const f32_vec steps = hn::ConvertTo(df, hn::BitCast(i32_tag(), rounded));
     const u32_vec ulp = hn::Sub(exponent, hn::Set(du, static_cast<std::uint32_t>(man_bits_) << 23));
     return finish_value(hn::Mul(steps, hn::BitCast(df, ulp)), y, back);
   }
 
  private:
-  /// |y| in ulps, rounded. Binary32 numbers below 2^-126 count as zero.
-  HWY_INLINE u32_vec rounded(f32_vec y, u32_vec exponent, u32_vec words) const {
+  static constexpr std::uint32_t most_near = 31;
+
+  static HWY_INLINE u32_vec significand(f32_vec y) {
     const u32_tag du;
-    const u32_vec bits = hn::BitCast(du, y);
-    const u32_vec field = hn::And(bits, hn::Set(du, inf_bits));
-    const u32_vec sig = hn::OrAnd(hn::Set(du, 0x00800000U), bits, hn::Set(du, 0x007FFFFFU));
-    const u32_vec shift = hn::Add(hn::ShiftRight<23>(hn::Sub(exponent, field)),
-                                  hn::Set(du, static_cast<std::uint32_t>(23 - man_bits_)));
-    const u32_vec word = hn::And(words, hn::Set(du, mask_));
-    // The word is added where the fraction is: its lower bits stand against zeros.
-    const u32_vec most_shift = hn::Set(du, 31U);
-    const u32_vec near_shift = hn::Min(shift, most_shift);
-    const u32_vec steps =
-        hn::Shr(hn::Add(sig, hn::Shr(word, hn::Sub(hn::Set(du, 32U), near_shift))), near_shift);
-    // Far below an ulp no digit is kept, and 32 bits hold the fraction, but not its sum with a
-    // word. Nothing is left of a zero's leading digit: takes_format bounds its shift.
-    const auto is_far = hn::Gt(shift, most_shift);
-    if (hn::AllFalse(du, is_far)) return steps;
-    const u32_vec fraction = hn::Shr(sig, hn::Min(hn::Sub(shift, hn::Set(du, 32U)), most_shift));
-    const auto carry = hn::Lt(hn::Add(fraction, word), word);
-    return hn::IfThenElse(is_far, hn::IfThenElseZero(carry, hn::Set(du, 1U)), steps);
+    return hn::OrAnd(hn::Set(du, 0x00800000U), hn::BitCast(du, y), hn::Set(du, 0x007FFFFFU));
   }
 
-  std::uint32_t mask_;
+  /// How far the significand's last bit is below the ulp.
+  HWY_INLINE u32_vec shift_of(f32_vec y, u32_vec exponent) const {
+    const u32_tag du;
+    const u32_vec field = hn::And(hn::BitCast(du, y), hn::Set(du, inf_bits));
+    return hn::Add(hn::ShiftRight<23>(hn::Sub(exponent, field)),
+                   hn::Set(du, static_cast<std::uint32_t>(23 - man_bits_)));
+  }
+
+  /// |y| in ulps, rounded, where it is near. The word is added where the fraction is: its lower
+  /// bits stand against zeros.
+  static HWY_INLINE u32_vec near_steps(f32_vec y, u32_vec shift, u32_vec word) {
+    const u32_tag du;
+    const u32_vec bits = hn::Min(shift, hn::Set(du, most_near));
+    const u32_vec added = hn::Shr(word, hn::Sub(hn::Set(du, 32U), bits));
+    return hn::Shr(hn::Add(significand(y), added), bits);
+  }
+
+  /// The same near or far. Binary32 numbers below 2^-126 count as zero, and nothing is left of
+  /// their leading digit: takes_format bounds the shift.
+  static HWY_INLINE u32_vec far_steps(f32_vec y, u32_vec shift, u32_vec word) {
+    const u32_tag du;
+    const u32_vec most = hn::Set(du, most_near);
+    const u32_vec bits = hn::Min(hn::Sub(shift, hn::Set(du, 32U)), most);
+    const u32_vec fraction = hn::Shr(significand(y), bits);
+    const auto carry = hn::Lt(hn::Add(fraction, word), word);
+    return hn::IfThenElse(hn::Gt(shift, most), hn::IfThenElseZero(carry, hn::Set(du, 1U)),
+                          near_steps(y, shift, word));
+  }
+
   int man_bits_;
 };
 
@@ -258,7 +288,8 @@ class word_source {
 template <>
 class word_source<stochastic_rounder> {
  public:
-  explicit word_source(const simd::convert_policy& p) noexcept : lanes_(p.seed) {}
+  explicit word_source(const simd::convert_policy& p) noexcept
+      : lanes_(p.seed), mask_(~static_cast<std::uint32_t>(low_mask(32 - p.random_bits))) {}
 
   /// at(i) is for the numbers from position + i on, up to four vectors; `count` numbers follow.
   HWY_INLINE void move_to(std::uint64_t position, index_t count) {
@@ -267,7 +298,9 @@ class word_source<stochastic_rounder> {
     if (position < first_ || end > end_) {
       const index_t some = min_of(count, most);
       end_ = position + static_cast<std::uint64_t>(some);
-      first_ = position - static_cast<std::uint64_t>(lanes_.fill(position, some, words_));
+      const index_t before = lanes_.fill(position, some, words_);
+      first_ = position - static_cast<std::uint64_t>(before);
+      for (index_t i = 0; mask_ != ~0U && i < before + some; ++i) words_[i] &= mask_;
     }
     at_ = words_ + (position - first_);
   }
@@ -276,6 +309,7 @@ class word_source<stochastic_rounder> {
  private:
   static constexpr index_t most = 4 * HWY_MAX_BYTES;  // many at once: their rounds overlap
   philox_lanes lanes_;
+  std::uint32_t mask_;       ///< of random_bits
   std::uint64_t first_ = 0;  ///< the words that are there, first_ .. end_ - 1
   std::uint64_t end_ = 0;
   const std::uint32_t* at_ = nullptr;
