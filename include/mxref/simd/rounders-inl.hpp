@@ -186,9 +186,8 @@ class nearest_rounder : public rounder_base {
 
 /// Stochastic rounding, see rounding::stochastic: the discarded fraction of an ulp to 32 bits, cut
 /// to random_bits, plus the random word cut likewise; the carry rounds away. Words are cut already,
-/// and then what is cut from the fraction does not carry. The scale is
-/// multiplied in first: what that loses below 2^-126 is below 2^-32 of any quantum here and never
-/// rounds away.
+/// and then what is cut from the fraction does not carry. The scale is multiplied in first: what
+/// that loses below 2^-126 is below 2^-32 of any quantum here and never rounds away.
 class stochastic_rounder : public rounder_base {
  public:
   static bool takes(format_desc f, const simd::convert_policy& p) noexcept {
@@ -313,7 +312,7 @@ class word_source<stochastic_rounder> {
   std::uint64_t first_ = 0;  ///< the words that are there, first_ .. end_ - 1
   std::uint64_t end_ = 0;
   const std::uint32_t* at_ = nullptr;
-  HWY_ALIGN std::uint32_t words_[most + HWY_MAX_BYTES];
+  HWY_ALIGN std::uint32_t words_[most + 2 * HWY_MAX_BYTES];  // filled, and read, up to whole chunks
 };
 
 }  // namespace HWY_NAMESPACE
