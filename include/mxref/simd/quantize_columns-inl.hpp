@@ -25,15 +25,9 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET != HWY_SCALAR
-/// The scales of the columns of a chunk.
-struct column_scales {
-  HWY_ALIGN float factor[HWY_MAX_BYTES];
-  HWY_ALIGN float back[HWY_MAX_BYTES];
-  HWY_ALIGN std::uint32_t code[HWY_MAX_BYTES];
-};
-
-/// Columns by the chunk, block by block: calls on_row(k, x, scales) for each row k of a block, x
-/// its numbers in a whole chunk, then done(b, scales) for block b; or on_core(first, last) for the
+/// Columns by the chunk, block by block, a run of the blocks beside each other: calls
+/// on_row(k, x, scales) for each row k of a block, x its numbers in a whole chunk, then
+/// done(b, scales) for block b; or on_core(first, last) for the
 /// rows of a block with NaN or Inf in one of its columns.
 template <class Row, class Done, class Core>
 HWY_INLINE void for_column_blocks(const float* in, index_t in_stride, index_t depth, index_t cols,
@@ -51,7 +45,7 @@ HWY_INLINE void for_column_blocks(const float* in, index_t in_stride, index_t de
     const index_t used = (keeps ? block : 1) * width;
     std::memset(kept, 0, static_cast<std::size_t>(used) * sizeof(float));
   }
-  column_scales scales;
+  block_run scales;
   for (index_t first = 0; first < depth; first += block) {
     const index_t last = min_of(first + block, depth);
     // Row k, where it may be in whole vectors, and a place to keep it.
@@ -86,19 +80,10 @@ HWY_INLINE void for_column_blocks(const float* in, index_t in_stride, index_t de
     }
     u32_vec most = hn::Zero(du);
     u32_vec most_code = most;
-    const auto find = [&](u32_vec amax, index_t v) HWY_ATTR {
-      f32_vec factor;
-      const u32_vec code = rule(amax, factor);
-      most = hn::Max(most, amax);
-      most_code = hn::Max(most_code, code);
-      hn::Store(code, du, scales.code + v * lanes);
-      hn::Store(factor, df, scales.factor + v * lanes);
-      hn::Store(scale_values(code), df, scales.back + v * lanes);
-    };
-    find(top0, 0);
-    find(top1, 1);
-    find(top2, 2);
-    find(top3, 3);
+    find_some_scales(rule, top0, 0, scales, most, most_code);
+    find_some_scales(rule, top1, lanes, scales, most, most_code);
+    find_some_scales(rule, top2, 2 * lanes, scales, most, most_code);
+    find_some_scales(rule, top3, 3 * lanes, scales, most, most_code);
     if (!are_plain(most, most_code)) {
       on_core(first, last);
       continue;
@@ -147,7 +132,7 @@ inline void quantize_columns_kernel(const float* in, index_t in_stride, index_t 
       const index_t n = min_of(cols - col, chunk_size());
       for_column_blocks(
           in + col, in_stride, depth, n, block, rule,
-          [&](index_t k, const float* x, const column_scales& of) MXREF_INLINE_LAMBDA {
+          [&](index_t k, const float* x, const block_run& of) MXREF_INLINE_LAMBDA {
             words.move_to(order_of(p).at(col, k).first, n);
             const u8_vec row = codes_of(
                 round_to, [&](index_t v) HWY_ATTR { return hn::LoadU(df, x + v * lanes); },
@@ -158,9 +143,9 @@ inline void quantize_columns_kernel(const float* in, index_t in_stride, index_t 
             hn::Store(row, u8_tag(), bytes);
             std::memcpy(to, bytes, static_cast<std::size_t>(n));
           },
-          [&](index_t b, const column_scales& of) HWY_ATTR {
+          [&](index_t b, const block_run& of) HWY_ATTR {
             for (index_t c = 0; c < n; ++c) {
-              scales[(col + c) * scale_stride + b] = static_cast<std::uint8_t>(of.code[c]);
+              scales[(col + c) * scale_stride + b] = of.bytes[c];
             }
           },
           [&](index_t first, index_t last) { core(first, last, col, col + n); });
@@ -191,7 +176,7 @@ inline void fake_quantize_columns_kernel(const float* in, index_t in_stride, ind
       const index_t n = min_of(cols - col, chunk_size());
       for_column_blocks(
           in + col, in_stride, depth, n, block, rule,
-          [&](index_t k, const float* x, const column_scales& of) MXREF_INLINE_LAMBDA {
+          [&](index_t k, const float* x, const block_run& of) MXREF_INLINE_LAMBDA {
             words.move_to(order_of(p).at(col, k).first, n);
             HWY_ALIGN float some[HWY_MAX_BYTES];
             float* row = out + k * out_stride + col;
@@ -204,7 +189,7 @@ inline void fake_quantize_columns_kernel(const float* in, index_t in_stride, ind
               std::memcpy(row, some, static_cast<std::size_t>(n) * sizeof(float));
             }
           },
-          [](index_t, const column_scales&) {},
+          [](index_t, const block_run&) {},
           [&](index_t first, index_t last) { core(first, last, col, col + n); });
     }
   });

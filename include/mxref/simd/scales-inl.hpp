@@ -168,8 +168,8 @@ HWY_INLINE bool are_plain(u32_vec amax, u32_vec code) {
 
 /// Blocks are taken in runs, so that the steps of a run overlap: all amax, all scales, all codes. A
 /// run is so many blocks at most, and so many numbers, but one block at least: two runs stay in the
-/// first cache.
-inline constexpr index_t run_blocks = 64;
+/// first cache. There is room for the columns of four vectors.
+inline constexpr index_t run_blocks = HWY_MAX_BYTES < 64 ? 64 : HWY_MAX_BYTES;
 inline constexpr index_t run_numbers = 1024;
 
 /// Scales of a run, and whether a block of it is one for the scalar core.
@@ -206,22 +206,28 @@ HWY_INLINE void find_amax(const float* in, index_t count, index_t block, index_t
   }
 }
 
-HWY_INLINE void find_scales(const scale_finder& rule, index_t blocks, block_run& run) {
+/// Scales of a vector of blocks from block b on; top and top_code keep the largest of all.
+HWY_INLINE void find_some_scales(const scale_finder& rule, u32_vec amax, index_t b, block_run& run,
+                                 u32_vec& top, u32_vec& top_code) {
   const f32_tag df;
+  f32_vec factor;
+  const u32_vec code = rule(amax, factor);
+  hn::StoreU(hn::U8FromU32(code), hn::Rebind<std::uint8_t, u32_tag>(), run.bytes + b);
+  hn::Store(factor, df, run.factor + b);
+  hn::Store(scale_values(code), df, run.back + b);
+  top = hn::Max(top, amax);
+  top_code = hn::Max(top_code, code);
+}
+
+/// Scales of the run's blocks from their amax.
+HWY_INLINE void find_scales(const scale_finder& rule, index_t blocks, block_run& run) {
   const u32_tag du;
   const auto lanes = static_cast<index_t>(hn::Lanes(du));
   for (index_t b = blocks; b % lanes != 0; ++b) run.amax[b] = run.amax[blocks - 1];
   u32_vec top = hn::Zero(du);
   u32_vec top_code = hn::Zero(du);
   for (index_t b = 0; b < blocks; b += lanes) {
-    f32_vec factor;
-    const u32_vec amax = hn::Load(du, run.amax + b);
-    const u32_vec code = rule(amax, factor);
-    hn::StoreU(hn::U8FromU32(code), hn::Rebind<std::uint8_t, u32_tag>(), run.bytes + b);
-    hn::Store(factor, df, run.factor + b);
-    hn::Store(scale_values(code), df, run.back + b);
-    top = hn::Max(top, amax);
-    top_code = hn::Max(top_code, code);
+    find_some_scales(rule, hn::Load(du, run.amax + b), b, run, top, top_code);
   }
   run.special = !are_plain(top, top_code);
 }
